@@ -17,7 +17,13 @@ cd "$(dirname "$0")/.."
 PATH="$PATH:${HOME:-/root}/.cargo/bin:/usr/sbin:/sbin"
 
 say() { echo "setup: $*"; }
-have() { command -v "$1" >/dev/null 2>&1; }
+# A command, or a library by its name, which ends in .so.
+have() {
+    case "$1" in
+        *.so) ls /usr/lib/"$1" /usr/lib/*/"$1" /usr/lib/llvm-*/lib/"$1" 2>/dev/null | grep -q . ;;
+        *) command -v "$1" >/dev/null 2>&1 ;;
+    esac
+}
 
 # "command package": what is asked for and what brings it.
 BUILD='cc gcc libc6-dev'
@@ -58,7 +64,7 @@ qemu-system-x86_64 qemu-system-x86'
 # Only where TREERING_MPI=1 asks for it: two MPI libraries, and a filesystem for many clients.
 MPI='mpicc.openmpi openmpi-bin libopenmpi-dev
 mpicc.mpich mpich libmpich-dev
-llvm-config libclang-dev llvm
+libclang.so libclang-dev llvm
 gluster glusterfs-server glusterfs-client
 ip iproute2'
 

@@ -1,8 +1,8 @@
 //! Cost of the statistics: nanoseconds per call, the best of several batches. Prints a Markdown
 //! table.
 //!
-//! Not here: correctness. The best of the batches is shown, since on a shared
-//! machine every disturbance only adds.
+//! Not here: correctness. The best of the batches is shown, since on a shared machine disturbances
+//! only add time.
 //!
 //! Run: `cargo bench -p treering-stats`
 

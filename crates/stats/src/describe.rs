@@ -1,7 +1,7 @@
 //! Descriptive figures of one series: centre, spread, shape.
 //!
-//! Not here: quantiles (`quantile`) and anything that compares. A description of the
-//! samples inside one run describes that run; it says nothing about another run.
+//! Not here: quantiles (`quantile`) and comparisons. A description of the samples inside one run
+//! says nothing about another run.
 
 use crate::distribution::t_quantile;
 use crate::error::StatsError;
@@ -82,7 +82,7 @@ pub fn describe(values: &[f64]) -> Result<SeriesDescription, StatsError> {
     })
 }
 
-/// Arithmetic mean; NaN for an empty slice, which no public function lets through.
+/// Arithmetic mean; NaN for an empty slice, which every public function rejects.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
@@ -110,10 +110,10 @@ fn skewness(values: &[f64], mean: f64) -> Option<f64> {
     skewness.is_finite().then_some(skewness)
 }
 
-/// Student's t interval of a mean, `None` for fewer than two values. In the unit of the series.
+/// Student's t interval of a mean, in the unit of the series; `None` for fewer than two values.
 ///
-/// Its real coverage falls to .84 to .90 at ten rounds with outliers or skew; the exact signed-rank
-/// interval keeps .94. Used where nothing better exists: below six rounds.
+/// At ten rounds with outliers or skew its real coverage falls to .84 to .90; the exact signed-rank
+/// interval keeps .94. It is used only below six rounds, where no better interval exists.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Result<Option<Interval>, StatsError> {
     require_finite(values)?;
     require_count(values.len(), 1)?;
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn means_of_positive_values_are_none_otherwise() {
+    fn geometric_and_harmonic_means_need_positive_values() {
         let mixed = describe(&[-1.0, 1.0]).unwrap();
         assert_eq!((mixed.geometric_mean, mixed.harmonic_mean), (None, None));
         assert_eq!(mixed.coefficient_of_variation, None, "a mean of zero has no relative spread");

@@ -1,9 +1,8 @@
 //! Distribution functions and quantiles: the only place that calls statrs.
 //!
-//! Not here: statistics. The wrappers exist because statrs panics on arguments
-//! outside a domain and finds some quantiles by a coarse bisection; here every argument is held
-//! inside the domain and the t quantile is polished by Newton steps on the (accurate) distribution
-//! function.
+//! Not here: statistics. The wrappers exist because statrs panics on arguments outside a domain and
+//! finds some quantiles by a coarse bisection. They clamp every argument to the domain and refine
+//! the t quantile by Newton steps on the accurate distribution function.
 
 use statrs::distribution::{ChiSquared, Continuous, ContinuousCDF, FisherSnedecor, StudentsT};
 use statrs::function::erf::{erfc, erfc_inv};
@@ -19,7 +18,7 @@ pub(crate) fn normal_cumulative(x: f64) -> f64 {
     normal_survival(-x)
 }
 
-/// Two-sided p of a standard normal statistic.
+/// Two-sided p-value of a standard normal statistic.
 pub(crate) fn normal_two_sided(z: f64) -> f64 {
     (2.0 * normal_survival(z.abs())).min(1.0)
 }
@@ -35,20 +34,21 @@ pub(crate) fn normal_quantile(p: f64) -> f64 {
     -std::f64::consts::SQRT_2 * erfc_inv(2.0 * p)
 }
 
-/// Student's t with a valid number of degrees of freedom; anything below 1e-3 is held there.
-fn student(freedom: f64) -> Option<StudentsT> {
+/// Student's t distribution; degrees of freedom below 1e-3 are raised to it, `None` if not a
+/// number.
+fn student_distribution(freedom: f64) -> Option<StudentsT> {
     StudentsT::new(0.0, 1.0, freedom.max(1e-3)).ok()
 }
 
 /// P(T > t) for Student's t.
 pub(crate) fn t_survival(t: f64, freedom: f64) -> f64 {
-    match student(freedom) {
+    match student_distribution(freedom) {
         Some(distribution) if t.is_finite() => distribution.sf(t).clamp(0.0, 1.0),
         _ => normal_survival(t),
     }
 }
 
-/// Two-sided p of a t statistic.
+/// Two-sided p-value of a t statistic.
 pub(crate) fn t_two_sided(t: f64, freedom: f64) -> f64 {
     (2.0 * t_survival(t.abs(), freedom)).min(1.0)
 }
@@ -58,7 +58,7 @@ pub(crate) fn t_quantile(p: f64, freedom: f64) -> f64 {
     if p < 0.5 {
         return -t_quantile(1.0 - p, freedom);
     }
-    let Some(distribution) = student(freedom) else {
+    let Some(distribution) = student_distribution(freedom) else {
         return normal_quantile(p);
     };
     let tail = 1.0 - p;
@@ -104,7 +104,7 @@ mod tests {
         assert!((left - right).abs() <= tolerance, "{left} against {right}");
     }
 
-    /// Figures of the printed tables, to the places tables of scipy 1.17 give.
+    /// Figures of printed tables, compared to the number of decimals that scipy 1.17 gives.
     #[test]
     fn quantiles_agree_with_the_tables() {
         close(normal_quantile(0.975), 1.959_963_984_540_054, 1e-11);

@@ -1,8 +1,7 @@
 //! Error type of this crate: reasons to reject input.
 //!
-//! Not here: any recovery or wording for users. An estimate that is merely uncertain
-//! is not an error (it is an `Option` that is `None`, or a `Finding::Unclear`); an error means the
-//! question could not be asked with these numbers.
+//! Not here: recovery, or texts for users. An uncertain estimate is not an error but `None` or
+//! `Finding::Unclear`; an error means that the method cannot be applied to these numbers.
 
 use thiserror::Error;
 
@@ -42,7 +41,7 @@ pub enum StatsError {
     TooFew {
         /// The smallest number the method is defined for.
         needed: usize,
-        /// The number given.
+        /// Number of values passed.
         got: usize,
     },
     /// More values than the method can treat in bounded time or memory.
@@ -50,7 +49,7 @@ pub enum StatsError {
     TooMany {
         /// The documented limit of the method.
         limit: usize,
-        /// The number given.
+        /// Number of values passed.
         got: usize,
     },
     /// Two series that must be paired have different lengths.

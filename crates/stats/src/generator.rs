@@ -1,8 +1,8 @@
 //! The seeded generator of resamples and permutations: xoshiro256++.
 //!
-//! Not here: entropy. A seed is always handed in, so that a report computed twice is
-//! the same report. The generator and the way integers are drawn from it are fixed; changing either
-//! changes printed figures and belongs in the changelog.
+//! Not here: entropy. The caller always passes a seed, so that recomputing a report gives the same
+//! report. Changing the generator, or the way integers are drawn from it, changes printed figures
+//! and belongs in the changelog.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -41,7 +41,7 @@ impl Generator {
         (product >> 64) as usize
     }
 
-    /// A fair coin.
+    /// Draws true or false with equal probability.
     pub(crate) fn coin(&mut self) -> bool {
         self.inner.next_u64() >> 63 == 1
     }

@@ -1,7 +1,7 @@
 //! Input checks of every method: finite, in range, enough values, paired.
 //!
-//! Not here: anything statistical. Kept in one place so that "non-finite input is
-//! refused" is true of every public function by the same few lines.
+//! Not here: statistics. All public functions share these checks, so that each of them rejects
+//! non-finite input in the same way.
 
 use crate::error::StatsError;
 
@@ -24,7 +24,7 @@ pub(crate) fn require_finite(values: &[f64]) -> Result<(), StatsError> {
     Ok(())
 }
 
-/// Refuses values refused by [`require_finite`], and values without a logarithm.
+/// Refuses non-positive values, magnitudes outside the limits, NaN and infinities.
 pub(crate) fn require_positive(values: &[f64]) -> Result<(), StatsError> {
     require_finite(values)?;
     for (index, &value) in values.iter().enumerate() {
@@ -74,7 +74,7 @@ pub(crate) fn require_probability(name: &'static str, value: f64) -> Result<(), 
     })
 }
 
-/// Refuses a parameter that is not a positive number. Not bounded by [`LARGEST_VALUE`]: the spread
+/// Refuses a parameter that is not a positive number. [`LARGEST_VALUE`] does not apply: the spread
 /// of accepted values can exceed it a little.
 pub(crate) fn require_positive_parameter(name: &'static str, value: f64) -> Result<(), StatsError> {
     if value > 0.0 && value.is_finite() {
@@ -88,14 +88,14 @@ pub(crate) fn largest_magnitude(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()))
 }
 
-/// A copy in ascending order. Only for values that passed [`require_finite`].
+/// Sorted copy, in ascending order. The values must have passed [`require_finite`].
 pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
     let mut copy = values.to_vec();
     copy.sort_unstable_by(f64::total_cmp);
     copy
 }
 
-/// A non-negative real as a count, rounded up; `None` when it exceeds `limit` or is not a number.
+/// A non-negative real number as a count, rounded up; `None` if NaN or above `limit`.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -106,7 +106,7 @@ pub(crate) fn count_rounded_up(real: f64, limit: u32) -> Option<u32> {
     if up >= 0.0 && up <= f64::from(limit) { Some(up as u32) } else { None }
 }
 
-/// A real as an index, rounded down and held within `0..=last`. NaN becomes 0.
+/// A real number as an index, rounded down and clamped to `0..=last`. NaN becomes 0.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

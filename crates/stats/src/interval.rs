@@ -1,6 +1,6 @@
 //! Types common to all estimates: interval, and method of a p-value.
 //!
-//! Not here: how intervals are computed; each method's file does that.
+//! Not here: the computation of intervals, which is in the file of each method.
 
 /// Construction method of an interval. Reports name it, since methods differ in their guarantees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -13,7 +13,7 @@ pub enum IntervalMethod {
     StudentT,
     /// Quantiles of the bootstrap replicates.
     BootstrapPercentile,
-    /// Slopes cut at quantiles of Kendall's S.
+    /// Pairwise slopes cut at quantiles of Kendall's S.
     Kendall,
     /// Parameter values whose profile likelihood is close to its maximum.
     ProfileLikelihood,
@@ -26,7 +26,7 @@ pub struct Interval {
     pub low: f64,
     /// Upper end; never below `low`.
     pub high: f64,
-    /// The nominal confidence asked for, as a fraction (0.95).
+    /// Nominal confidence as requested, a fraction (0.95).
     pub confidence: f64,
     /// Exact confidence under the method's assumptions, where a formula gives it (0.951 for ten
     /// rounds); `None` for approximate methods.
@@ -56,8 +56,8 @@ impl Interval {
         Self { low: increasing(self.low), high: increasing(self.high), ..*self }
     }
 
-    /// The interval widened, if need be, to contain `estimate`: a t interval is centred on the
-    /// mean, which at a very low confidence need not reach the pseudomedian.
+    /// The interval, extended if necessary to contain `estimate`. A t interval is centred on the
+    /// mean, and at a very low confidence may not reach the pseudomedian.
     pub(crate) fn widened_to(&self, estimate: f64) -> Self {
         Self { low: self.low.min(estimate), high: self.high.max(estimate), ..*self }
     }

@@ -1,7 +1,7 @@
 //! Statistics of treering: ratios and shifts with exact intervals, rank tests, corrections for
-//! multiple comparisons, planning and stopping, series within a run, verdicts. No files, clocks,
-//! environment, unseeded randomness, metric names or texts for users (`docs/statistics.md` explains
-//! the method in plain words).
+//! multiple comparisons, planning and stopping, series within a run, verdicts. `docs/statistics.md`
+//! explains the method in plain words. Not here: files, clocks, environment, unseeded randomness,
+//! metric names, and texts for users.
 //!
 //! Data flow: [`pair_rounds`] (failed runs drop their round) → [`compare_paired`] per metric →
 //! [`judge_family`] over the report. The working scale is the log ratio: twice and half are equally

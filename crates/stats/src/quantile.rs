@@ -25,7 +25,7 @@ pub fn median(values: &[f64]) -> Result<f64, StatsError> {
     quantile(values, 0.5)
 }
 
-/// Type 7 on a series already in ascending order; the slice is never empty here.
+/// Type-7 quantile of a non-empty series in ascending order.
 pub(crate) fn quantile_of_sorted(ascending: &[f64], q: f64) -> f64 {
     let Some(last) = ascending.len().checked_sub(1) else {
         return f64::NAN;

@@ -1,7 +1,7 @@
 //! Midranks and ties, in integers.
 //!
-//! Not here: tests. Ranks are kept doubled (a midrank is a multiple of one half), so
-//! that rank sums are integers and the exact null distributions can be counted without rounding.
+//! Not here: tests. A midrank is a multiple of one half. Ranks are stored doubled, so that rank
+//! sums are integers and the exact null distributions can be counted without rounding.
 
 /// Ranks of a series.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,8 +56,7 @@ pub(crate) fn quantised(values: &[f64], resolution: f64) -> Vec<f64> {
         .iter()
         .map(|&value| {
             let multiple = if resolution > 0.0 { (value / resolution).round() } else { value };
-            // An overflowing quotient is far above any resolution: keeping the value keeps its
-            // order.
+            // If the quotient overflows, the value is far above any resolution and is kept.
             if multiple.is_finite() { multiple + 0.0 } else { value }
         })
         .collect()

@@ -1,4 +1,4 @@
-//! Histories with a known truth and fixed seeds: a small part of the tables in
+//! Simulated histories with known truth and fixed seeds: a small part of the tables in
 //! `docs/evidence/history.md`.
 
 #[expect(dead_code, reason = "the examples draw more kinds of series")]
@@ -15,7 +15,7 @@ use cases::{Case, Scatter, Shape};
 use methods::Method;
 use treering_stats::{HistoryPoint, NOISE_PLAN, noise_shift};
 
-/// Edges found within two points, and series with a shift.
+/// Number of edges found within two points, and of series with a detected shift.
 fn score(method: Method, case: &Case, series: u64) -> (usize, usize) {
     let (mut found, mut alarms) = (0, 0);
     for seed in 0..series {
@@ -48,7 +48,7 @@ fn regressions_that_were_fixed_again_are_found_as_often_as_by_pelt() {
 }
 
 #[test]
-fn quiet_histories_have_an_alarm_in_at_most_four_of_a_hundred_however_short() {
+fn quiet_histories_of_any_length_seldom_raise_alarms() {
     for scatter in Scatter::INDEPENDENT {
         for points in [10, 30, 60] {
             let case = Case::quiet(points, scatter);
@@ -64,20 +64,20 @@ fn quiet_histories_have_an_alarm_in_at_most_four_of_a_hundred_however_short() {
 }
 
 #[test]
-fn scatter_that_triples_is_told_as_such_and_is_no_change_of_level() {
+fn tripled_scatter_is_a_noise_shift_and_no_level_shift() {
     let case = Case::quiet(200, Scatter::Tripled);
     let (_, alarms) = score(Method::Treering, &case, 200);
     assert!(alarms <= 8, "{alarms} of 200");
-    let is_told = |seed: &u64| {
+    let is_reported = |seed: &u64| {
         let point = |value: &f64| HistoryPoint { value: *value, standard_error: 0.0 };
         let points: Vec<HistoryPoint> = case.draw(*seed).values.iter().map(point).collect();
         noise_shift(&points, &[], &NOISE_PLAN).unwrap().is_some_and(|noise| noise.ratio > 1.5)
     };
-    assert!((0..40).filter(is_told).count() >= 36);
+    assert!((0..40).filter(is_reported).count() >= 36);
 }
 
 #[test]
-fn three_points_at_the_end_of_one_of_many_series_decide() {
+fn three_last_points_show_a_shift_in_one_of_many_series() {
     for (points, judged) in [(25, 40), (12, 10)] {
         let case = Case {
             shape: Shape::Tail { length: 3, ratio: 1.3 },

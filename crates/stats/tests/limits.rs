@@ -1,28 +1,28 @@
-//! The documented limits: what is exact up to where, and that above it an answer or a typed refusal
-//! comes at once instead of a long wait.
+//! Documented limits of the methods: exactness up to the limit, and above it an approximate result
+//! or an error, without a long computation.
 //!
-//! Not here: whether the figures are right (`vectors.rs`, `oracle.rs`).
+//! Not here: correctness of the figures (`vectors.rs`, `oracle.rs`).
 
 use treering_stats as stats;
 use treering_stats::{Scale, StatsError, TestMethod};
 
-/// Distinct values in no particular order: the multiples of a number without common factor.
-fn scattered(n: usize) -> Vec<f64> {
+/// Distinct values in no particular order: multiples of a number, modulo a number coprime to it.
+fn distinct_values(n: usize) -> Vec<f64> {
     (0..n).map(|i| 1.0 + (i * 7_919 % 1_000_003) as f64 / 1_000.0).collect()
 }
 
 /// Differences of both signs.
-fn signed(n: usize) -> Vec<f64> {
-    scattered(n).iter().enumerate().map(|(i, x)| if i % 2 == 0 { *x } else { -*x }).collect()
+fn values_of_both_signs(n: usize) -> Vec<f64> {
+    distinct_values(n).iter().enumerate().map(|(i, x)| if i % 2 == 0 { *x } else { -*x }).collect()
 }
 
 #[test]
 fn rank_tests_are_exact_up_to_their_limits() {
-    let method = |n: usize| stats::signed_rank(&signed(n)).unwrap().method;
+    let method = |n: usize| stats::signed_rank(&values_of_both_signs(n)).unwrap().method;
     assert_eq!(method(stats::SIGNED_RANK_EXACT_LIMIT), TestMethod::Exact);
     assert_eq!(method(stats::SIGNED_RANK_EXACT_LIMIT + 1), TestMethod::Normal);
 
-    let values = scattered(200);
+    let values = distinct_values(200);
     let unpaired = |a: &[f64], b: &[f64]| stats::mann_whitney(a, b).unwrap().method;
     let half = stats::RANK_SUM_EXACT_LIMIT / 2;
     assert_eq!(unpaired(&values[..half], &values[half..2 * half]), TestMethod::Exact);
@@ -73,7 +73,8 @@ fn values_are_accepted_to_the_edge_of_their_range() {
     assert!(stats::describe(&[stats::LARGEST_VALUE * 1.01]).is_err());
 }
 
-/// Found by a long run of `properties.rs`: the spread of accepted values may exceed their bound.
+/// Regression, found by a long run of `properties.rs`: the spread of accepted values may exceed
+/// their limit.
 #[test]
 fn the_spread_of_extreme_values_is_still_judged() {
     let (base, variant) = ([0.0, stats::LARGEST_VALUE, -stats::LARGEST_VALUE], [0.0, 0.0]);
@@ -88,7 +89,8 @@ fn the_spread_of_extreme_values_is_still_judged() {
     };
     let verdict =
         stats::judge(&stats::ComparisonQuestion { comparison, criteria }, stats::ALPHA).unwrap();
-    // Two and three runs are too few to know the noise: the fewest that can show anything.
+    // Two and three runs are too few to estimate the noise, and the answer is the fewest that can
+    // reach significance.
     assert_eq!(
         verdict.finding,
         stats::Finding::Unclear { rounds_needed: Some(stats::RoundsNeeded::exactly(4)) }

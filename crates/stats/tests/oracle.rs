@@ -1,7 +1,7 @@
-//! A live cross-check against `anofox-statistics`, another implementation that follows R.
+//! Cross-check against `anofox-statistics`, an independent implementation that follows R.
 //!
-//! Not here: fixed figures (`vectors.rs`). Data are seeded random series of many
-//! sizes, without ties where the other side leaves the plain definition on ties, as R does.
+//! Not here: fixed figures (`vectors.rs`). Data are seeded random series of many sizes. They have
+//! no ties where the other implementation, like R, deviates from the plain definition on ties.
 
 use anofox_statistics as oracle;
 use oracle::{Alternative, PAdjustMethod, TTestKind};
@@ -16,7 +16,7 @@ impl RandomSource {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// Between 0 and 1, never twice the same.
+    /// Random number between 0 and 1 that never repeats.
     fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -25,7 +25,7 @@ impl RandomSource {
         (0..n).map(|_| shift + 10.0 * self.unit() + self.unit() * self.unit()).collect()
     }
 
-    /// Whole numbers 1..=8: many ties.
+    /// Random integers 1..=8, which give many ties.
     fn tied(&mut self, n: usize) -> Vec<f64> {
         (0..n).map(|_| (8.0 * self.unit()).floor() + 1.0).collect()
     }

@@ -1,7 +1,7 @@
-//! Properties that hold for any input, and the promise that no input makes a function panic.
+//! Properties that hold for any input; no input makes a function panic.
 //!
-//! Not here: figures (`vectors.rs`, `oracle.rs`). Random series mix ordinary numbers
-//! with repeated ones, zeros, huge and tiny ones, NaN and infinities.
+//! Not here: figures (`vectors.rs`, `oracle.rs`). Random series mix ordinary numbers with repeated
+//! ones, zeros, huge and tiny ones, NaN and infinities.
 
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
@@ -10,8 +10,8 @@ use treering_stats::{
     ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding, Scale, StatsError,
 };
 
-/// Anything at all.
-fn wild() -> impl Strategy<Value = f64> {
+/// Any number, including NaN, infinities and extreme values.
+fn any_number() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => -100.0..100.0_f64,
         2 => (0..6_i32).prop_map(f64::from),
@@ -26,20 +26,20 @@ fn wild() -> impl Strategy<Value = f64> {
 }
 
 /// Benchmark-like values: positive, occasionally repeated.
-fn measured() -> impl Strategy<Value = f64> {
+fn benchmark_values() -> impl Strategy<Value = f64> {
     prop_oneof![3 => 1.0..1000.0_f64, 1 => (1..9_i32).prop_map(f64::from)]
 }
 
 fn pairs(sizes: std::ops::Range<usize>) -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
-    sizes.prop_flat_map(|n| (vec(measured(), n), vec(measured(), n)))
+    sizes.prop_flat_map(|n| (vec(benchmark_values(), n), vec(benchmark_values(), n)))
 }
 
 fn near(left: f64, right: f64) -> bool {
     (left - right).abs() <= 1e-9 * left.abs().max(right.abs()).max(1.0)
 }
 
-/// The interval of an estimate contains it and is finite.
-fn sound(estimate: &stats::HodgesLehmann) -> bool {
+/// Checks that the interval of an estimate contains it and is finite.
+fn is_finite_around_estimate(estimate: &stats::HodgesLehmann) -> bool {
     estimate.estimate.is_finite()
         && estimate.interval.is_none_or(|interval| {
             interval.contains(estimate.estimate)
@@ -83,8 +83,8 @@ proptest! {
 
     #[test]
     fn series_methods_never_panic(
-        values in vec(wild(), 0..40),
-        parameter in wild(),
+        values in vec(any_number(), 0..40),
+        parameter in any_number(),
         count in 0..50_usize,
     ) {
         let _ = stats::quantile(&values, parameter);
@@ -109,7 +109,7 @@ proptest! {
             );
         }
         if let Ok(estimate) = stats::hodges_lehmann(&values, 0.95) {
-            prop_assert!(sound(&estimate), "{estimate:?}");
+            prop_assert!(is_finite_around_estimate(&estimate), "{estimate:?}");
         }
         let plan = stats::ChangePointPlan { permutations: 9, ..stats::ChangePointPlan::default() };
         if let Ok(changes) = stats::change_points(&values, &plan) {
@@ -119,9 +119,9 @@ proptest! {
 
     #[test]
     fn group_methods_never_panic(
-        a in vec(wild(), 0..14),
-        b in vec(wild(), 0..14),
-        parameter in wild(),
+        a in vec(any_number(), 0..14),
+        b in vec(any_number(), 0..14),
+        parameter in any_number(),
     ) {
         let _ = stats::mann_whitney_normal(&a, &b, false);
         let _ = stats::paired_power(3, parameter, 1.0, 0.05);
@@ -131,15 +131,15 @@ proptest! {
             prop_assert!(is_p(result.p_value));
         }
         if let Ok(estimate) = stats::hodges_lehmann_shift(&a, &b, 0.95) {
-            prop_assert!(sound(&estimate), "{estimate:?}");
+            prop_assert!(is_finite_around_estimate(&estimate), "{estimate:?}");
         }
     }
 
     #[test]
     fn verdicts_never_panic(
-        a in vec(wild(), 0..14),
-        b in vec(wild(), 0..14),
-        threshold in wild(),
+        a in vec(any_number(), 0..14),
+        b in vec(any_number(), 0..14),
+        threshold in any_number(),
         paired in any::<bool>(),
         ratio in any::<bool>(),
     ) {
@@ -186,7 +186,7 @@ proptest! {
             let criteria = Criteria { direction, role, effect_threshold: threshold };
             stats::judge(&ComparisonQuestion { comparison, criteria }, 0.05).unwrap().finding
         };
-        // Twice as much is better exactly where half as much is worse.
+        // Twice the value is better exactly if half the value is worse.
         let judged = finding(forward, Direction::HigherIsBetter);
         let mirrored = match finding(backward, Direction::HigherIsBetter) {
             Finding::Better => Finding::Worse,
@@ -194,7 +194,7 @@ proptest! {
             same => same,
         };
         prop_assert_eq!(std::mem::discriminant(&judged), std::mem::discriminant(&mirrored));
-        // And the inverse of the metric, judged the other way round, is judged the same.
+        // The inverse of the metric, judged in the opposite direction, has the same finding.
         let inverse = finding(backward, Direction::LowerIsBetter);
         prop_assert_eq!(std::mem::discriminant(&judged), std::mem::discriminant(&inverse));
     }
@@ -218,14 +218,14 @@ proptest! {
         (base, variant) in pairs(2..20),
         turn in 0..20_usize,
     ) {
-        let turned = |values: &[f64]| {
+        let rotated = |values: &[f64]| {
             let mut copy = values.to_vec();
             copy.rotate_left(turn % values.len());
             copy
         };
         let comparison = stats::compare_paired(&base, &variant, Scale::Ratio, 0.05).unwrap();
         let two =
-            stats::compare_paired(&turned(&base), &turned(&variant), Scale::Ratio, 0.05).unwrap();
+            stats::compare_paired(&rotated(&base), &rotated(&variant), Scale::Ratio, 0.05).unwrap();
         prop_assert_eq!((comparison.estimate, comparison.p_value), (two.estimate, two.p_value));
         if !comparison.few_rounds {
             prop_assert_eq!(comparison.interval, two.interval);
@@ -237,16 +237,16 @@ proptest! {
         values in vec(-50.0..50.0_f64, 6..60),
         shift in -9.0..9.0_f64,
     ) {
-        let moved: Vec<f64> = values.iter().map(|value| value + shift).collect();
+        let shifted: Vec<f64> = values.iter().map(|value| value + shift).collect();
         let narrow = stats::hodges_lehmann(&values, 0.95).unwrap();
-        let wide = stats::hodges_lehmann(&moved, 0.95).unwrap();
+        let wide = stats::hodges_lehmann(&shifted, 0.95).unwrap();
         prop_assert!(near(narrow.estimate + shift, wide.estimate));
         let (narrow, wide) = (narrow.interval.unwrap(), wide.interval.unwrap());
         prop_assert!(near(narrow.low + shift, wide.low) && near(narrow.high + shift, wide.high));
     }
 
     #[test]
-    fn higher_confidence_widens_the_interval(values in vec(measured(), 8..60)) {
+    fn higher_confidence_widens_the_interval(values in vec(benchmark_values(), 8..60)) {
         let mut narrower: Option<stats::Interval> = None;
         for confidence in [0.5, 0.8, 0.9, 0.95, 0.99] {
             let interval = stats::hodges_lehmann(&values, confidence).unwrap().interval.unwrap();
@@ -369,7 +369,7 @@ proptest! {
     }
 
     #[test]
-    fn a_trend_turned_round_changes_its_sign(values in vec(-9.0..9.0_f64, 3..40)) {
+    fn a_reversed_series_has_a_trend_of_opposite_sign(values in vec(-9.0..9.0_f64, 3..40)) {
         let reversed: Vec<f64> = values.iter().rev().copied().collect();
         let (first, second) =
             (stats::mann_kendall(&values).unwrap(), stats::mann_kendall(&reversed).unwrap());

@@ -1,8 +1,8 @@
-//! The whole way of a result, as a report goes it: rounds with a failed run, four metrics, a family
-//! of verdicts, the control, and the stopping rule.
+//! All steps of a report: rounds with a failed run, four metrics, a family of verdicts, the
+//! control, and the stopping rule.
 //!
-//! Not here: single methods. The numbers are invented; what is asserted is that the
-//! pieces fit and say what a reader would say.
+//! Not here: single methods. The numbers are invented; the tests check that the steps fit together
+//! and give the expected findings.
 
 use treering_stats as stats;
 use treering_stats::{
@@ -12,8 +12,8 @@ use treering_stats::{
 
 const ROUNDS: usize = 10;
 
-/// Factor common to all runs of a round: a disk that slows down by a third.
-fn common(round: usize) -> f64 {
+/// Factor common to all runs of a round, as from a disk that slows down by a third.
+fn round_factor(round: usize) -> f64 {
     1.0 - 0.035 * round as f64
 }
 
@@ -24,7 +24,7 @@ fn noise(round: usize, salt: usize) -> f64 {
 }
 
 fn runs(level: f64, salt: usize) -> Vec<Option<f64>> {
-    (0..ROUNDS).map(|round| Some(level * common(round) * noise(round, salt))).collect()
+    (0..ROUNDS).map(|round| Some(level * round_factor(round) * noise(round, salt))).collect()
 }
 
 fn compared(base: &[Option<f64>], variant: &[Option<f64>]) -> Comparison {
@@ -65,15 +65,15 @@ fn a_campaign_ends_in_verdicts() {
     let findings: Vec<Finding> = verdicts.iter().map(|verdict| verdict.finding).collect();
     assert_eq!(findings, [Finding::Worse, Finding::Same, Finding::Better, Finding::SingleRun]);
     assert!(questions[3].comparison.is_single_run());
-    // Three questions with a p-value: 3 x 2/2^7 is the first below .05.
+    // With three p-values, 7 rounds are the fewest: 3 x 2/2^7 is below .05.
     assert_eq!(verdicts[0].smallest_rounds, stats::smallest_rounds(3, stats::ALPHA).unwrap());
     assert_eq!(verdicts[0].smallest_rounds, 7);
     assert!(verdicts.iter().take(3).all(|verdict| !verdict.too_few_to_ever_show));
-    // Nine tenths, with the shared slowing-down of a third taken out.
+    // The ratio is 0.9, as pairing removes the slowdown common to both sides.
     let worse = questions[0].comparison;
     assert!((worse.estimate - 0.9).abs() < 0.01, "{worse:?}");
     assert!(worse.interval.unwrap().half_width() < 0.01);
-    // Unpaired, the same runs cannot show it.
+    // Without pairing, the same runs cannot show the difference.
     let plain = |runs: &[Option<f64>]| runs.iter().flatten().copied().collect::<Vec<f64>>();
     let unpaired =
         stats::compare_unpaired(&plain(&throughput), &plain(&slower), Scale::Ratio, stats::ALPHA);

@@ -1,4 +1,5 @@
-//! The universal scalability model from outside: what goes in as a model comes out of it.
+//! The universal scalability model through the public interface: a fit of simulated throughputs
+//! returns the parameters that produced them.
 
 use treering_stats::{FEWEST_SIZES, Scalability, StatsError, paired_scalability};
 

@@ -1,8 +1,8 @@
-//! The promise of an unclear verdict: a campaign that goes on to the rounds that it asks for is
-//! settled by them in 80 of 100.
+//! Accuracy of the number of rounds that an unclear verdict proposes: a campaign that continues to
+//! this number is settled in 80 of 100 cases.
 //!
-//! Seeded simulations over four sorts of noise. A campaign of a family of metrics is run with a few
-//! rounds; each that ends unclear goes on.
+//! Seeded simulations cover four kinds of noise. Each simulated campaign measures a family of
+//! metrics over a few rounds, and continues if the verdict is unclear.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 #![expect(clippy::disallowed_macros, reason = "the figures are those of docs/evidence/truth.md")]
@@ -14,13 +14,13 @@ use treering_stats::{
 };
 
 const MARGIN: f64 = 0.03;
-/// Campaigns of each setting that are begun.
+/// Number of simulated campaigns per setting.
 const CAMPAIGNS: usize = 80;
-/// True log ratios, in units of the threshold: none, at the threshold, and so on to 34 %.
+/// True log ratios, in units of the threshold: from none to about 34 %.
 const EFFECTS: [f64; 5] = [0.0, 1.0, 2.0, 5.0, 10.0];
-/// Campaigns that are told more rounds are not simulated, and do not count.
+/// Campaigns with a larger proposed number of rounds are not simulated and do not count.
 const MOST_SIMULATED: u32 = 1000;
-/// Fewest unclear campaigns whose settled share is judged.
+/// Fewest unclear campaigns for which the share of settled ones is checked.
 const FEWEST_JUDGED: usize = 20;
 
 #[derive(Clone, Copy, Debug)]
@@ -29,11 +29,11 @@ enum NoiseKind {
     /// Student's t with three degrees of freedom.
     HeavyTailed,
     LogNormal,
-    /// Normal, but one run in ten is longer by five times the variation.
+    /// Normal, but one run in ten takes longer by five times the variation.
     Outliers,
 }
 
-/// Noise of a fixed seed.
+/// Seeded generator of noise.
 struct SeededNoise(u64);
 
 impl SeededNoise {
@@ -50,7 +50,7 @@ impl SeededNoise {
         (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
-    /// The result of a run around 1 that varies by this share.
+    /// Simulates a run with mean 1 and this relative variation.
     fn run(&mut self, kind: NoiseKind, variation: f64) -> f64 {
         let value = match kind {
             NoiseKind::Normal => 1.0 + variation * self.normal(),
@@ -70,7 +70,7 @@ impl SeededNoise {
 
 #[derive(Clone, Copy, Debug)]
 struct CampaignSetting {
-    /// Metrics corrected together.
+    /// Number of metrics corrected together.
     family: usize,
     kind: NoiseKind,
     /// Coefficient of variation of a run.
@@ -90,8 +90,8 @@ impl Campaign {
         Self { setting, metrics: vec![Default::default(); setting.family] }
     }
 
-    /// Runs as many rounds as are missing, and judges the first metric at so many, after so many
-    /// looks that could have ended the campaign.
+    /// Simulates the missing rounds and judges the first metric after `rounds` rounds. `looks` is
+    /// the number of earlier looks that could have ended the campaign.
     fn finding(&mut self, rounds: usize, looks: u32, noise: &mut SeededNoise) -> Finding {
         let alpha = (0..looks).fold(ALPHA, |alpha, _| level_of_next_look(alpha));
         let CampaignSetting { kind, variation, effect, .. } = self.setting;
@@ -109,7 +109,8 @@ impl Campaign {
         let (base, variant) = &self.metrics[0];
         let (base, variant) = (&base[..rounds], &variant[..rounds]);
         let first = compare_paired(base, variant, Scale::Ratio, alpha).unwrap();
-        // Only the p-values of the others count: their intervals would take most of the time.
+        // For the other metrics only the p-values matter; their intervals would take most of the
+        // time.
         let question = |(base, variant): &(Vec<f64>, Vec<f64>)| {
             let ratios = base.iter().zip(variant).take(rounds).map(|(b, v)| (v / b).ln());
             let ratios: Vec<f64> = ratios.collect();
@@ -122,14 +123,17 @@ impl Campaign {
     }
 }
 
-/// The number that is told, and whether it settled the campaign that it was told to.
-struct ToldNumber {
+/// Proposed number of rounds, and whether it settled its campaign.
+struct ProposedRounds {
     needed: RoundsNeeded,
     is_settled: bool,
 }
 
-/// Unclear campaigns of a setting after 12 rounds, with the numbers that they were told.
-fn unclear(setting: CampaignSetting, noise: &mut SeededNoise) -> Vec<(Campaign, RoundsNeeded)> {
+/// Campaigns of a setting that are unclear after 12 rounds, with their proposed numbers of rounds.
+fn unclear_campaigns(
+    setting: CampaignSetting,
+    noise: &mut SeededNoise,
+) -> Vec<(Campaign, RoundsNeeded)> {
     let campaign = |_| {
         let mut campaign = Campaign::new(setting);
         let unknown = RoundsNeeded { typical: u32::MAX, pessimistic: None };
@@ -143,27 +147,27 @@ fn unclear(setting: CampaignSetting, noise: &mut SeededNoise) -> Vec<(Campaign, 
     (0..CAMPAIGNS).filter_map(campaign).collect()
 }
 
-/// Reports whether a campaign is settled by so many rounds.
+/// Reports whether a campaign has a verdict after this number of rounds.
 fn is_settled(campaign: &mut Campaign, rounds: u32, noise: &mut SeededNoise) -> bool {
     let rounds = usize::try_from(rounds).unwrap();
     !matches!(campaign.finding(rounds, 1, noise), Finding::Unclear { .. })
 }
 
-/// Four of five of so many campaigns, less and more one standard deviation of chance.
+/// Four fifths of `campaigns`, minus and plus one standard deviation.
 fn four_of_five(campaigns: usize) -> (f64, f64) {
     let (mean, deviation) = (0.8 * campaigns as f64, 0.4 * (campaigns as f64).sqrt());
     (mean - deviation, mean + deviation)
 }
 
-/// The fewest rounds below half of `told`, in steps of a quarter, that settle 80 of 100 of these
-/// campaigns.
-fn fewer_that_settle(
+/// Fewest rounds, below half of `proposed` and in steps of a quarter, that settle 80 of 100 of
+/// these campaigns; `None` if there are none.
+fn fewer_settling_rounds(
     campaigns: &mut [(Campaign, RoundsNeeded)],
-    told: u32,
+    proposed: u32,
     noise: &mut SeededNoise,
 ) -> Option<u32> {
     let mut rounds = 13;
-    while 2 * rounds < told && rounds < 120 {
+    while 2 * rounds < proposed && rounds < 120 {
         let settled =
             |(campaign, _): &mut (Campaign, RoundsNeeded)| is_settled(campaign, rounds, noise);
         let settled = campaigns.iter_mut().map(settled).filter(|settled| *settled).count();
@@ -175,10 +179,10 @@ fn fewer_that_settle(
     None
 }
 
-/// Settings whose effect is within reach: at a variation of 30 % more than a thousand rounds are
-/// needed to show that there is none.
+/// Settings whose effect can be settled: at a variation of 30 %, showing that there is no
+/// difference takes more than a thousand rounds.
 fn settings(family: usize, kind: NoiseKind, variation: f64) -> Vec<CampaignSetting> {
-    let least = match kind {
+    let first_effect = match kind {
         _ if variation < 0.2 => 0,
         NoiseKind::Outliers => 4,
         _ => 3,
@@ -187,29 +191,30 @@ fn settings(family: usize, kind: NoiseKind, variation: f64) -> Vec<CampaignSetti
         let effect = effect * MARGIN.ln_1p();
         CampaignSetting { family, kind, variation, effect }
     };
-    EFFECTS[least..].iter().map(setting).collect()
+    EFFECTS[first_effect..].iter().map(setting).collect()
 }
 
 const KINDS: [NoiseKind; 4] =
     [NoiseKind::Normal, NoiseKind::HeavyTailed, NoiseKind::LogNormal, NoiseKind::Outliers];
 
-/// Both promises for a family: the pessimistic numbers settle 80 of 100 campaigns over all true
-/// differences, and the typical one is at most twice what settles 80 of 100 of a difference.
+/// Checks both properties for a family. The pessimistic numbers settle 80 of 100 campaigns over all
+/// true differences, and the typical one is at most twice the rounds that settle 80 of 100
+/// campaigns with a difference.
 fn check(family: usize) {
     let mut failed = Vec::new();
     for kind in KINDS {
         for variation in [0.02, 0.05, 0.1, 0.3] {
             let mut noise = SeededNoise(7 + family as u64);
-            let mut told: Vec<ToldNumber> = Vec::new();
+            let mut proposed: Vec<ProposedRounds> = Vec::new();
             for setting in settings(family, kind, variation) {
-                let mut campaigns = unclear(setting, &mut noise);
+                let mut campaigns = unclear_campaigns(setting, &mut noise);
                 for (campaign, needed) in &mut campaigns {
                     let Some(most) = needed.pessimistic.filter(|most| *most <= MOST_SIMULATED)
                     else {
                         continue;
                     };
                     let is_settled = is_settled(campaign, most, &mut noise);
-                    told.push(ToldNumber { needed: *needed, is_settled });
+                    proposed.push(ProposedRounds { needed: *needed, is_settled });
                 }
                 if campaigns.len() < CAMPAIGNS * 2 / 3 {
                     continue;
@@ -217,20 +222,21 @@ fn check(family: usize) {
                 let mut typical: Vec<u32> = campaigns.iter().map(|(_, n)| n.typical).collect();
                 typical.sort_unstable();
                 let typical = typical[typical.len() / 2];
-                if let Some(enough) = fewer_that_settle(&mut campaigns, typical, &mut noise) {
+                if let Some(enough) = fewer_settling_rounds(&mut campaigns, typical, &mut noise) {
                     failed.push(format!("{setting:?}: told {typical}, {enough} are enough"));
                 }
             }
-            let settled = told.iter().filter(|told| told.is_settled).count();
-            let mut most: Vec<u32> = told.iter().filter_map(|n| n.needed.pessimistic).collect();
+            let settled = proposed.iter().filter(|proposed| proposed.is_settled).count();
+            let mut most: Vec<u32> = proposed.iter().filter_map(|n| n.needed.pessimistic).collect();
             most.sort_unstable();
             println!(
                 "{family} {kind:?} {variation}: {settled} of {} settled, pessimistic median {:?}",
-                told.len(),
+                proposed.len(),
                 most.get(most.len() / 2)
             );
-            if told.len() >= FEWEST_JUDGED && (settled as f64) < four_of_five(told.len()).0 {
-                failed.push(format!("{kind:?} {variation}: {settled} of {}", told.len()));
+            if proposed.len() >= FEWEST_JUDGED && (settled as f64) < four_of_five(proposed.len()).0
+            {
+                failed.push(format!("{kind:?} {variation}: {settled} of {}", proposed.len()));
             }
         }
     }
@@ -238,23 +244,23 @@ fn check(family: usize) {
 }
 
 #[test]
-fn told_rounds_settle_80_percent_of_unclear_single_comparisons() {
+fn proposed_rounds_settle_80_percent_of_unclear_single_comparisons() {
     check(1);
 }
 
 #[test]
-fn told_rounds_settle_80_percent_in_families_of_three() {
+fn proposed_rounds_settle_80_percent_in_families_of_three() {
     check(3);
 }
 
 #[test]
-fn told_rounds_settle_80_percent_in_families_of_twelve() {
+fn proposed_rounds_settle_80_percent_in_families_of_twelve() {
     check(12);
 }
 
-/// Numbers of campaigns of one metric that end with a difference and with none. A campaign that is
-/// unclear after 12 rounds goes on to the rounds that it is told.
-fn ended(setting: CampaignSetting, campaigns: usize, most: u32) -> (usize, usize) {
+/// Numbers of campaigns of one metric that end with a difference, and as the same. A campaign that
+/// is unclear after 12 rounds continues to the proposed number of rounds.
+fn count_endings(setting: CampaignSetting, campaigns: usize, most: u32) -> (usize, usize) {
     let mut noise = SeededNoise(13);
     let (mut differ, mut same) = (0, 0);
     for _ in 0..campaigns {
@@ -271,30 +277,30 @@ fn ended(setting: CampaignSetting, campaigns: usize, most: u32) -> (usize, usize
 }
 
 #[test]
-fn going_on_seldom_finds_a_difference_that_is_not_there() {
+fn continued_campaigns_seldom_find_a_false_difference() {
     for kind in KINDS {
         let setting = CampaignSetting { family: 1, kind, variation: 0.05, effect: 0.0 };
-        let (differ, _) = ended(setting, 400, 300);
+        let (differ, _) = count_endings(setting, 400, 300);
         println!("A/A, {kind:?}: {differ} of 400 end with a difference");
         assert!(differ <= 28, "{kind:?}: {differ} of 400");
     }
 }
 
 #[test]
-fn going_on_seldom_calls_a_difference_of_the_threshold_the_same() {
+fn continued_campaigns_seldom_call_a_threshold_difference_the_same() {
     for variation in [0.01, 0.02, 0.05] {
         let kind = NoiseKind::Normal;
         let setting = CampaignSetting { family: 1, kind, variation, effect: MARGIN.ln_1p() };
-        let (_, same) = ended(setting, 400, 300);
+        let (_, same) = count_endings(setting, 400, 300);
         println!("at the threshold, {variation}: {same} of 400 end with the same");
         assert!(same <= 32, "{variation}: {same} of 400");
     }
 }
 
-/// The twelve ratios of the example in docs/my-patch.md, where every task of one side takes 30 %
-/// longer: some 43 rounds are enough at its noise.
+/// Regression with the twelve ratios of the example in docs/my-patch.md, where every task of one
+/// side takes 30 % longer. With its noise, about 43 rounds are enough.
 #[test]
-fn a_handicap_of_30_percent_in_wide_noise_asks_for_tens_of_rounds() {
+fn a_handicap_of_30_percent_in_wide_noise_needs_tens_of_rounds() {
     let ratios =
         [2.373, 0.776, 0.604, 0.918, 0.517, 1.055, 0.862, 0.572, 1.012, 1.726, 0.619, 0.446];
     let comparison = compare_paired(&[1.0; 12], &ratios, Scale::Ratio, ALPHA).unwrap();
@@ -317,9 +323,9 @@ fn first_finding(family: usize, effect: f64, spread: f64, rounds: usize) -> Find
     Campaign::new(setting).finding(rounds, 0, &mut SeededNoise(3))
 }
 
-/// Below six rounds the noise is not known, and six may well settle it: the fewest for the family.
+/// Below six rounds the noise is unknown, so the proposal is the fewest rounds for the family.
 #[test]
-fn below_six_rounds_the_fewest_for_the_family_are_named() {
+fn below_six_rounds_the_fewest_for_the_family_are_proposed() {
     for (family, fewest) in [(1, 6), (2, 7), (3, 7), (9, 9)] {
         for rounds in 2..6 {
             let rounds_needed = Some(RoundsNeeded::exactly(fewest));
@@ -329,7 +335,8 @@ fn below_six_rounds_the_fewest_for_the_family_are_named() {
     }
 }
 
-/// Filesystems 5.5 times apart in every round wait for the correction alone.
+/// Filesystems that differ by a factor of 5.5 in every round need more rounds only because of the
+/// correction.
 #[test]
 fn a_clear_difference_needs_the_fewest_rounds_of_its_family() {
     for (family, fewest) in [(9, 9), (12, 9), (30, 11)] {

@@ -1,4 +1,5 @@
-//! Every reference value of `vectors.json` against this crate. The file says how each was computed.
+//! Checks this crate against every reference value of `vectors.json`, which documents how each was
+//! computed.
 //!
 //! Not here: properties and edge cases (`properties.rs`) and the live cross-check
 //! against another implementation (`oracle.rs`).
@@ -40,7 +41,7 @@ fn ends(actual: Interval, expected: &Value, relative: f64) {
     close(actual.high, &expected[1], relative);
 }
 
-/// The two datasets of a key such as "A5_B5".
+/// Both data sets of a key such as "A5_B5".
 fn pair(vectors: &Value, key: &str) -> (Vec<f64>, Vec<f64>) {
     if key == "SEPARATED_1to5_vs_6to10" {
         return ((1..=5).map(f64::from).collect(), (6..=10).map(f64::from).collect());
@@ -99,7 +100,7 @@ fn mann_whitney() {
         if let Some(exact) = expected.get("p_exact") {
             close(result.p_value, exact, 1e-12);
         }
-        // statrs' normal distribution function is good to about 1e-11 relative.
+        // The normal distribution function of statrs is accurate to about 1e-11, relative.
         let corrected = stats::mann_whitney_normal(&a, &b, true).unwrap();
         close(corrected.p_value, &expected["p_asym_cc_ties"], 1e-9);
         let plain = stats::mann_whitney_normal(&a, &b, false).unwrap();
@@ -271,7 +272,7 @@ fn change_points() {
     assert_eq!(changes.iter().map(|change| change.index).collect::<Vec<_>>(), [best]);
 }
 
-/// A group that no test above reads would be a vector that guards nothing.
+/// Checks that the tests above use every group of vectors.
 #[test]
 fn every_vector_group_is_tested() {
     let source = include_str!("vectors.rs");

@@ -198,6 +198,9 @@ pub(crate) struct ShowArgs {
     /// Print only what the classic tool printed; for trials run in classic mode.
     #[arg(long, conflicts_with_all = ["tasks", "seconds", "charts", "format", "output"])]
     pub(crate) classic: bool,
+    /// Print only the consoles of the guest's boots that failed, whole; for variants with a kernel.
+    #[arg(long, conflicts_with_all = ["classic", "tasks", "seconds", "charts", "format", "output"])]
+    pub(crate) console: bool,
     /// Also show every task with its figures.
     #[arg(long)]
     pub(crate) tasks: bool,

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use crate::plan::{Plan, PlannedJob};
 use treering_guest::{
-    BootImage, BootParameters, ExtraFile, GuestEnd, GuestError, GuestJob, GuestProgram, Initramfs,
-    Kernel, Qemu, disk_name, may_have_kvm, needed,
+    BootImage, BootParameters, CONSOLE_ARTIFACT, CONSOLE_VERSION, ExtraFile, FinishedBoot,
+    GuestEnd, GuestError, GuestJob, GuestProgram, Initramfs, Kernel, Qemu, disk_name, may_have_kvm,
+    needed,
 };
 use treering_model::{
-    Accelerator, Caution, CautionCode, DeviceSpec, Ending, Fact, GuestSpec, TrialHeader, TrialSink,
-    Variant, refused_features,
+    Accelerator, Artifact, Caution, CautionCode, DeviceSpec, Ending, Fact, GuestSpec, TrialHeader,
+    TrialSink, Variant, refused_features,
 };
 use treering_observe::HostWatch;
 use treering_sys::StopFlag;
@@ -26,6 +27,8 @@ use crate::host::{Host, PlanOptions};
 
 /// Time limit of a trial in a guest.
 const LIMIT: Duration = Duration::from_secs(4 * 3600);
+/// Largest number of boots of a guest that does not come up.
+const BOOTS_MAX: usize = 3;
 /// Time limit of the boot that probes KVM. A kernel under KVM is up within a second or two.
 const PROBE: Duration = Duration::from_secs(15);
 
@@ -194,7 +197,33 @@ impl<'a> Guests<'a> {
             fact("guest.disk_cache", "none".to_owned()),
         ];
         facts.push(fact("guest.kernel_release", kernel.release.clone()));
+        if !spec.append.is_empty() {
+            facts.push(fact(GuestSpec::APPEND_FACT, spec.append.clone()));
+        }
         facts
+    }
+
+    /// Boots a guest, and again if it did not come up: [`BOOTS_MAX`] times at most, and not after
+    /// it failed twice for the same reason. The last boot is the one that counts.
+    fn boots(
+        &self,
+        variant: &str,
+        boot: &BootParameters<'_>,
+        job: &GuestJob,
+        stop: &StopFlag,
+        relay: &mut Relay<'_>,
+    ) -> Result<Vec<FinishedBoot>, Failure> {
+        let mut boots: Vec<FinishedBoot> = Vec::new();
+        loop {
+            let finished = boot.run(job, stop, &mut |event| relay.take(event))?;
+            let reason = |boot: &FinishedBoot| Some(first_part(boot.chance_failure()?).to_owned());
+            let why = reason(&finished);
+            let is_last = boots.len() + 1 == BOOTS_MAX || boots.iter().any(|it| reason(it) == why);
+            boots.push(finished);
+            let Some(why) = why.filter(|_| !is_last) else { return Ok(boots) };
+            self.host
+                .say(&format!("{variant}: the guest did not come up ({why}): it is booted again"));
+        }
     }
 
     /// Runs a trial in a guest. Events are passed on completely, from the first to the last, even
@@ -232,13 +261,25 @@ impl<'a> Guests<'a> {
         let mut relay = Relay::new(beginning, sink);
         let boot = self.boot(key, spec, self.accelerator, disks);
         let host = HostWatch::begin();
-        let end = boot.run(&job, stop, &mut |event| relay.take(event))?;
+        let boots = self.boots(&variant.name, &boot, &job, stop, &mut relay)?;
         let mut seen = host.map(HostWatch::end).unwrap_or_default();
         if self.accelerator == Accelerator::Icount {
             // The clock of such a guest counts instructions: others cannot slow it.
             seen.cautions.clear();
         }
-        let (ending, console) = match end {
+        let Some((boot, failed_boots)) = boots.split_last() else {
+            return Err(Failure::new(FailureKind::Bug, "a trial in a guest without a boot"));
+        };
+        if !failed_boots.is_empty() {
+            seen.facts.push(Fact {
+                name: "guest.failed_boots".to_owned(),
+                value: failed_boots.len().to_string(),
+            });
+        }
+        let is_kept = !matches!(boot.end, GuestEnd::Done { .. }) || relay.has_failed();
+        let kept = if is_kept { &boots } else { failed_boots };
+        seen.artifacts.extend((1..).zip(kept).filter_map(|(number, boot)| console(number, boot)));
+        let (ending, console) = match boot.end.clone() {
             GuestEnd::Interrupted { .. } => (Ending::Interrupted, String::new()),
             GuestEnd::Refused { why } => {
                 (Ending::Failed { why: with_features(why) }, String::new())
@@ -251,6 +292,17 @@ impl<'a> Guests<'a> {
         };
         relay.finish(ending, &console, (facts, cautions), seen)
     }
+}
+
+/// Artifact with the console of a boot.
+fn console(number: usize, boot: &FinishedBoot) -> Option<Artifact> {
+    let made = Artifact::new(CONSOLE_ARTIFACT, CONSOLE_VERSION, &boot.console).ok()?;
+    Some(Artifact { name: format!("boot {number}"), ..made })
+}
+
+/// Reason of a failed boot without the lines of the console, which have times.
+fn first_part(why: &str) -> &str {
+    why.split_once("; ").map_or(why, |(first, _)| first)
 }
 
 /// Names the filesystem features that the kernel refuses, where its message has only their bits.

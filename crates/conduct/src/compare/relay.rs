@@ -50,6 +50,11 @@ impl<'s> Relay<'s> {
         self.sink.accept(event).map_err(|error| Failure::of(FailureKind::Environment, &error))
     }
 
+    /// Reports whether the process of the trial said that it failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        matches!(self.ended, Some((Ending::Failed { .. }, _)))
+    }
+
     /// Reports the ending of the trial, `unless_told` if the process reported none. Appends `said`
     /// to the error of a failed trial. Facts and cautions known before are reported only if the
     /// trial did not begin; `seen` of the host always.

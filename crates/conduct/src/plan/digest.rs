@@ -194,6 +194,9 @@ impl Words {
             self.number(guest.memory_bytes);
             self.word(guest.disk.name());
             self.word(guest.accelerator.map_or("", Accelerator::name));
+            if !guest.append.is_empty() {
+                self.word(&guest.append);
+            }
         }
     }
 

@@ -148,7 +148,8 @@ fn guest(guest: &GuestSpec) -> Keys {
         .put("memory", size(guest.memory_bytes))
         .put("disk", guest.disk.name())
         .put_some("accelerator", guest.accelerator.map(Accelerator::name))
-        .put_some("timeout", Some(timeout).filter(|it| *it != GuestSpec::TIMEOUT_SECONDS));
+        .put_some("timeout", Some(timeout).filter(|it| *it != GuestSpec::TIMEOUT_SECONDS))
+        .put_some("append", Some(&guest.append).filter(|words| !words.is_empty()));
     keys
 }
 

@@ -147,14 +147,16 @@ fn variant() -> impl Strategy<Value = Variant> {
 fn guest() -> impl Strategy<Value = GuestSpec> {
     let disk = sample::select(GuestDisk::ALL.to_vec());
     let accelerator = option::of(sample::select(Accelerator::ALL.to_vec()));
-    (path(), 1u16..=255, 256u64..100_000, disk, accelerator, 10u32..=86_400).prop_map(
-        |(kernel, cpus, memory_mib, disk, accelerator, timeout_seconds)| GuestSpec {
+    let append = sample::select(vec!["", "mitigations=off", "preempt=none ext4.x=1"]);
+    (path(), 1u16..=255, 256u64..100_000, disk, accelerator, 10u32..=86_400, append).prop_map(
+        |(kernel, cpus, memory_mib, disk, accelerator, timeout_seconds, append)| GuestSpec {
             kernel,
             cpus: if accelerator == Some(Accelerator::Icount) { 1 } else { cpus },
             memory_bytes: memory_mib << 20,
             disk,
             accelerator,
             timeout_seconds,
+            append: append.to_owned(),
         },
     )
 }

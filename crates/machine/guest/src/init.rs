@@ -1,6 +1,6 @@
 //! Guest side: setup of the machine as its init process, and the connection to the host.
 
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -168,8 +168,11 @@ fn load_modules() -> Result<(), InitError> {
         paths.push(entry.map_err(of)?.path());
     }
     paths.sort();
+    let command_line = fs::read_to_string("/proc/cmdline").unwrap_or_default();
     for path in paths {
-        let loaded = fs::read(&path).and_then(|bytes| load_module(&bytes));
+        let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        let parameters = parameters(&name, &command_line);
+        let loaded = fs::read(&path).and_then(|bytes| load_module(&bytes, &parameters));
         let is_optional = path.to_string_lossy().ends_with(OPTIONAL);
         let loaded = match loaded {
             Err(error) if is_optional || error.kind() == ErrorKind::AlreadyExists => Ok(()),
@@ -180,6 +183,20 @@ fn load_modules() -> Result<(), InitError> {
         let _stays_at_worst = fs::remove_file(&path);
     }
     Ok(())
+}
+
+/// Parameters of a module on the command line, `MODULE.NAME=VALUE`, as modprobe takes them. `file`
+/// is its name in [`MODULES`].
+fn parameters(file: &str, command_line: &str) -> CString {
+    let name = file.split_once('-').map_or(file, |(_, name)| name);
+    let name = name.strip_suffix(OPTIONAL).unwrap_or(name);
+    let plain = |name: &str| name.replace('-', "_");
+    let words = command_line.split_whitespace().take_while(|word| *word != "--");
+    let own = words.filter_map(|word| {
+        let (module, parameter) = word.split_once('.')?;
+        (plain(module) == plain(name)).then_some(parameter)
+    });
+    CString::new(own.collect::<Vec<&str>>().join(" ")).unwrap_or_default()
 }
 
 /// Finds the port by name in sysfs, since no udev creates links here.
@@ -202,7 +219,17 @@ fn port() -> Result<PathBuf, InitError> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_guest;
+    use super::{is_guest, parameters};
+
+    #[test]
+    fn modules_get_their_parameters_of_the_command_line() {
+        let line = "console=ttyS0 zram.num_devices=2 virtio_blk.queue_depth=64 quiet \
+                    virtio-blk.poll_queues=1 -- zram.x=1";
+        let of = |file| parameters(file, line).into_string().unwrap();
+        assert_eq!(of("0003-virtio_blk"), "queue_depth=64 poll_queues=1");
+        assert_eq!(of("0000-zram.optional"), "num_devices=2");
+        assert_eq!(of("0001-ext4"), "");
+    }
 
     #[test]
     fn only_a_guest_init_process_is_recognised() {

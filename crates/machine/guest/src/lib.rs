@@ -5,6 +5,7 @@
 //! events; in the guest the program sets up the machine and sends them. The caller defines the
 //! trial and consumes its events.
 
+mod boot;
 mod bytes;
 mod check;
 mod cpio;
@@ -22,9 +23,12 @@ mod name_pattern;
 mod overhead;
 mod program;
 mod protocol;
-mod qemu;
 mod unpack;
 
+pub use boot::{
+    BootImage, BootParameters, CANNOT_BEGIN, CONSOLE_ARTIFACT, CONSOLE_VERSION, FinishedBoot,
+    GuestEnd, Qemu, may_have_kvm,
+};
 pub use check::{KernelDriver, KernelExamination, examine};
 pub use disk::disk_name;
 pub use dynamic::with_libraries;
@@ -36,4 +40,3 @@ pub use kernel::Kernel;
 pub use modules::{GuestModule, needed};
 pub use program::GuestProgram;
 pub use protocol::GuestJob;
-pub use qemu::{BootImage, BootParameters, GuestEnd, Qemu, may_have_kvm};

@@ -63,11 +63,17 @@ pub struct GuestSpec {
     pub accelerator: Option<Accelerator>,
     /// Timeout in seconds of the boot and of silence, after which the guest counts as hung.
     pub timeout_seconds: u32,
+    /// Words that are added to the kernel's command line; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub append: String,
 }
 
 impl GuestSpec {
     /// Fact with the path of the kernel.
     pub const KERNEL_FACT: &str = "guest.kernel";
+
+    /// Fact with the words that were added to the kernel's command line.
+    pub const APPEND_FACT: &str = "guest.append";
 
     /// Default timeout in seconds, sufficient for an emulated guest on a busy machine.
     pub const TIMEOUT_SECONDS: u32 = 180;
@@ -81,6 +87,7 @@ impl GuestSpec {
             disk: GuestDisk::default(),
             accelerator: None,
             timeout_seconds: Self::TIMEOUT_SECONDS,
+            append: String::new(),
         }
     }
 }

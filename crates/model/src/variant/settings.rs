@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::guest::GuestSpec;
 use super::layers::{LAYERS_FACT, Layer, described};
 
 /// Settings of a variant besides its filesystem, in force during each of its trials. Lists of pairs
@@ -176,7 +177,21 @@ pub fn facts_that_follow(setting: &str) -> &'static [&'static str] {
 }
 
 /// Facts of the environment that follow from settings.
-const FOLLOWING_FACTS: [(&str, &[&str]); 23] = [
+const FOLLOWING_FACTS: [(&str, &[&str]); 24] = [
+    (
+        GuestSpec::APPEND_FACT,
+        &[
+            "kernel.command_line",
+            "kernel.preemption",
+            "kernel.tainted",
+            "cpu.unmitigated",
+            "cpu.governor",
+            "cpu.simultaneous_threads",
+            "cpu.count",
+            "memory.bytes",
+            "memory.transparent_hugepages",
+        ],
+    ),
     ("limits.memory_bytes", &["cgroup.limits", "memory.usable_bytes"]),
     ("limits.cpu", &["cgroup.limits"]),
     ("limits.io_read_bytes", &["cgroup.limits"]),

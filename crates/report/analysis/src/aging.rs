@@ -7,12 +7,12 @@ use crate::kind::{MIB, grouped};
 use crate::trend::{basis, cost};
 use crate::{Trend, TrendBasis};
 
-/// One task of an aging series.
+/// Task of an aging series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AgingPoint {
     /// Number of the task in the run, counted from 1.
     pub number: usize,
-    /// Cost in nanoseconds per MiB, per file or per task, as the series' basis says.
+    /// Cost in nanoseconds per MiB, per file or per task, depending on the basis of the series.
     pub cost_ns: f64,
 }
 
@@ -25,7 +25,7 @@ pub struct AgingSeries {
     pub kind: String,
     /// Unit of work the cost is normalised by.
     pub basis: TrendBasis,
-    /// One point for each task; at least as many as a trend needs.
+    /// One point for each task; at least as many as a trend requires.
     pub points: Vec<AgingPoint>,
     /// Trend fitted to the points.
     pub trend: Trend,
@@ -40,7 +40,8 @@ impl AgingSeries {
     }
 }
 
-/// Cost on a line that starts at `level_ns` and changes by this percentage over ten tasks.
+/// Cost at task `place` on a line that starts at `level_ns` and changes by this percentage over ten
+/// tasks.
 pub fn line_ns(level_ns: f64, percent_per_10_tasks: f64, place: usize) -> f64 {
     level_ns * (1.0 + percent_per_10_tasks / 100.0).powf(place as f64 / 10.0)
 }
@@ -103,7 +104,7 @@ mod tests {
         assert_eq!((stat.label.as_str(), stat.basis), ("stat", TrendBasis::File));
         assert_eq!(read.points[0].number, 1);
         assert_eq!(stat.points[1].number, 4);
-        // Two seconds for two MiB, increasing by 3 % each time.
+        // The tasks take one second per MiB, increasing by 3 % each time.
         assert!((read.points[0].cost_ns / 1e9 - 1.0).abs() < 1e-6);
         for (place, point) in read.points.iter().enumerate() {
             assert!((read.line_ns(place) / point.cost_ns - 1.0).abs() < 1e-6, "{place}");

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use treering_model::{Latency, Op, OpTotals, PhaseTotals, TaskTotals, Trial};
 
-/// Timed calls from which p99.9 is shown: below, it rests on fewer than a thousand samples.
+/// Minimum number of timed calls for which p99.9 is shown; with fewer, it would be based on less
+/// than a thousand samples.
 pub const P999_MIN_TIMED: u64 = 1_000_000;
 
 /// Calls of one kind in a trial, summed over its phases.
@@ -25,13 +26,13 @@ pub struct OpSummary {
 }
 
 impl OpSummary {
-    /// The latency in nanoseconds that a share (0 to 1) of the timed calls does not exceed;
-    /// `None` when no call was timed.
+    /// Latency in nanoseconds that a share (0 to 1) of the timed calls does not exceed; `None` when
+    /// no call was timed.
     pub fn quantile_ns(&self, share: f64) -> Option<u64> {
         (self.timed > 0).then(|| self.latency.quantile_ns(share))
     }
 
-    /// The latency p99.9 in nanoseconds; `None` below [`P999_MIN_TIMED`] timed calls.
+    /// Latency p99.9 in nanoseconds; `None` below [`P999_MIN_TIMED`] timed calls.
     pub fn p999_ns(&self) -> Option<u64> {
         (self.timed >= P999_MIN_TIMED).then(|| self.latency.quantile_ns(0.999))
     }

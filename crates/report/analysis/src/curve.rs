@@ -1,7 +1,8 @@
-//! Latencies as a curve: for each share of the calls the latency that it does not exceed.
+//! Latency curves: the latency that each share of the calls does not exceed.
 //!
-//! The shares lie on an axis of nines (0, 90 %, 99 %, 99.9 % are equally spaced), so that the few
-//! slow calls, for which people wait, take as much space as the many fast ones.
+//! The axis of the shares is logarithmic in the remainder (0, 90 %, 99 %, 99.9 % are equally
+//! spaced), so that the few slow calls, for which people wait, take as much space as the many fast
+//! ones.
 
 use treering_model::Latency;
 
@@ -16,24 +17,25 @@ pub const CURVE_MIN_TIMED: u64 = 10;
 /// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
-    /// Position on the axis of nines: 0 is the fastest call, 1 is 90 %, 2 is 99 %.
+    /// Position on the axis of the shares, as a number of nines: 0 is the fastest call, 1 is 90 %,
+    /// 2 is 99 %.
     pub nines: f64,
     /// Latency in nanoseconds that this share of the calls does not exceed.
     pub ns: u64,
 }
 
-/// Converts nines to a share of the calls (0 to 1).
+/// Converts a number of nines to a share of the calls (0 to 1).
 pub(crate) fn share_of(nines: f64) -> f64 {
     1.0 - 10f64.powf(-nines)
 }
 
-/// Converts a share of the calls (0 to below 1) to nines.
+/// Converts a share of the calls (0 to below 1) to a number of nines.
 pub fn nines_of(share: f64) -> f64 {
     -(1.0 - share).log10()
 }
 
-/// Largest number of nines that `timed` samples support: p99.9 needs [`P999_MIN_TIMED`] samples,
-/// each further nine ten times as many, and at least one call lies beyond the last percentile.
+/// Largest number of nines that `timed` samples support. p99.9 needs [`P999_MIN_TIMED`] samples and
+/// each further nine ten times as many; at least one call lies beyond the last percentile.
 pub(crate) fn most_nines(timed: u64) -> f64 {
     let mut nines = 2.0;
     let mut wanted = P999_MIN_TIMED;

@@ -1,5 +1,5 @@
-//! Aged filesystem against a fresh copy with the same files: median read figures of both, and their
-//! ratio turn by turn.
+//! Aged filesystem compared with a fresh copy of the same files: median read figures of both, and
+//! the ratio of each turn.
 
 use serde::Serialize;
 use treering_model::{ColdRead, FreshCopy, Unit};
@@ -16,7 +16,7 @@ pub struct MeasureSummary {
     pub high: f64,
 }
 
-/// One figure measured on the aged tree and on its fresh copy.
+/// Figure measured on the aged tree and on its fresh copy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CopyMeasure {
     /// Name of the figure in tables.
@@ -47,7 +47,7 @@ const KINDS: [MeasureDefinition; 6] = [
     ("dynamic layout score", Unit::Count, |read| read.requests?.layout_score),
 ];
 
-/// Figures that the cold reads of both trees have.
+/// Figures that the cold reads of both trees provide.
 pub fn copy_measures(copy: &FreshCopy) -> Vec<CopyMeasure> {
     KINDS.iter().filter_map(|kind| measure(copy, kind)).collect()
 }

@@ -13,15 +13,15 @@ pub(crate) const MIB: f64 = 1_048_576.0;
 /// Summary of all tasks of one kind and state in a trial.
 ///
 /// Tasks are distinguished by their state only where it changes the work: a compiled subject has
-/// several times the files and bytes of a plain one. When a kind occurs in phases of different
-/// names, each name is a row of its own, since phases differ in their conditions.
+/// several times the files and bytes of a plain one. When a kind occurs in phases with different
+/// names, each name has its own row, since phases differ in their conditions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KindSummary {
     /// Kind of the tasks: `create`, `read`, …
     pub kind: String,
     /// True when the trees held build products as the tasks began.
     pub compiled: bool,
-    /// Name of the phase; set only when the kind occurs in phases of different names.
+    /// Name of the phase; set only when the kind occurs in phases with different names.
     pub phase: Option<String>,
     /// Number of tasks.
     pub tasks: usize,
@@ -37,15 +37,15 @@ pub struct KindSummary {
     pub files_per_second: Option<MedianRange>,
     /// Total files of all tasks divided by their total time.
     pub total_files_per_second: Option<f64>,
-    /// Median CPU seconds of a task in user mode; `None` where a log does not tell them.
+    /// Median CPU seconds of a task in user mode; `None` where a log omits them.
     pub user_seconds: Option<f64>,
-    /// Median CPU seconds of a task in the kernel; `None` where a log does not tell them.
+    /// Median CPU seconds of a task in the kernel; `None` where a log omits them.
     pub system_seconds: Option<f64>,
-    /// CPU of all tasks in percent of their time.
+    /// CPU time of all tasks in percent of their elapsed time.
     pub cpu_percent: Option<f64>,
     /// Time in the final syncs in percent of the time of all tasks.
     pub sync_percent: Option<f64>,
-    /// CPU in the final syncs in percent of the CPU of all tasks.
+    /// CPU time in the final syncs in percent of the CPU time of all tasks.
     pub sync_cpu_percent: Option<f64>,
     /// Change of the cost over the run; `None` when there are too few tasks for a trend.
     pub trend: Option<Trend>,

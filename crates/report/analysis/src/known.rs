@@ -1,9 +1,9 @@
 //! Availability of a trial's totals. Logs of other tools omit some numbers, which are 0 in the
-//! totals of an imported trial: such a 0 is not a measurement.
+//! totals of an imported trial; such a 0 is not a measurement.
 
 use treering_model::{CpuTime, IMPORT_FACT, Trial};
 
-/// Tells measured totals from missing ones.
+/// Distinguishes measured totals from missing ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownTotals {
     is_imported: bool,
@@ -15,7 +15,7 @@ impl KnownTotals {
         Self { is_imported: trial.fact(IMPORT_FACT).is_some() }
     }
 
-    /// A count of tasks or bytes, or a time; `None` where an imported log omits it.
+    /// Count of tasks or bytes, or a time; `None` where an imported log omits it.
     pub fn amount<N: Default + PartialEq>(self, amount: N) -> Option<N> {
         (!self.is_imported || amount != N::default()).then_some(amount)
     }

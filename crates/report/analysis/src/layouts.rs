@@ -1,5 +1,5 @@
-//! Layouts of a trial in time order, and the trend of each layout measure over the run: by
-//! completed tasks, or for a run that ages a filesystem by its operations.
+//! Layouts of a trial in time order, and the trend of each layout measure over the run: over
+//! completed tasks, or over operations in a run that ages a filesystem.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,23 @@ use treering_stats::theil_sen;
 const TREND_MIN_LAYOUTS: usize = 6;
 /// Confidence level of the trend's interval.
 const CONFIDENCE: f64 = 0.95;
-/// Names of the phases of a run that ages a filesystem: the files that stand at first, and the
+/// Names of the phases of a run that ages a filesystem: creating the initial files, and the
 /// operations on them.
 const FILL_PHASE: &str = "fill";
 const AGE_PHASE: &str = "age";
-/// Maximum number of layout artifacts read from one trial.
+/// Maximum number of layout artifacts read from a trial.
 const MOST_LAYOUTS: usize = 100_000;
 
-/// A layout with the moment it was taken at.
+/// Layout at a certain time of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayoutPoint {
-    /// Name of the phase it was taken in or after.
+    /// Name of the phase during or after which the layout was taken.
     pub phase: String,
     /// Number of tasks completed when the layout was taken in the middle of a phase; `None` at a
     /// phase's end.
     pub tasks: Option<u64>,
-    /// Number of operations of an aging run completed when the layout was taken: 0 at the end of
-    /// the filling; `None` in other runs, while files are filled, and at the end of later phases.
+    /// Number of operations of an aging run completed when the layout was taken; 0 at the end of
+    /// the filling. `None` in other runs, during the filling, and at the end of later phases.
     pub operations: Option<u64>,
     /// Layout of the filesystem at that moment.
     pub layout: FileLayout,
@@ -43,7 +43,7 @@ pub struct LayoutMeasure {
     pub unit: treering_model::Unit,
 }
 
-/// Layout measures shown as series, those that change most first.
+/// Layout measures shown as series, in descending order of their usual change.
 pub const LAYOUT_MEASURES: [LayoutMeasure; 8] = {
     use treering_model::Unit::{Bytes, Count, Percent, Seconds};
     [
@@ -119,7 +119,7 @@ impl TrendSpan {
         }
     }
 
-    /// Span in words, after *over*.
+    /// Span in words, as they follow "over".
     pub const fn words(self) -> &'static str {
         match self {
             Self::Tasks => "ten tasks",
@@ -127,7 +127,7 @@ impl TrendSpan {
         }
     }
 
-    /// Work that a series counts, in words.
+    /// Unit of work that a series counts, in words.
     pub const fn counted(self) -> &'static str {
         match self {
             Self::Tasks => "completed tasks",
@@ -136,8 +136,8 @@ impl TrendSpan {
     }
 }
 
-/// Layouts of a trial. Artifacts of a newer format version, or that do not parse as a layout, are
-/// skipped.
+/// Layouts of a trial. Artifacts of a newer format version, or that cannot be parsed as a layout,
+/// are skipped.
 pub fn layouts(trial: &Trial) -> Vec<LayoutPoint> {
     let operations = operations_after(trial);
     let mut points = Vec::new();
@@ -156,7 +156,7 @@ pub fn layouts(trial: &Trial) -> Vec<LayoutPoint> {
     points
 }
 
-/// Number of operations completed after each task of the aging phase, by the number of tasks
+/// Number of operations completed after each task of the aging phase, keyed by the number of tasks
 /// completed in the run; empty for other runs.
 fn operations_after(trial: &Trial) -> BTreeMap<u64, u64> {
     let of_age = |phase: u32| {
@@ -168,7 +168,7 @@ fn operations_after(trial: &Trial) -> BTreeMap<u64, u64> {
         if !of_age(task.phase) {
             continue;
         }
-        // The subject of such a task is `250 operations`.
+        // The subject of an aging task is `250 operations`.
         let own = task.subject.split_once(" operation").map(|(count, _)| count.parse::<u64>());
         let Some(Ok(own)) = own else { return BTreeMap::new() };
         sum += own;
@@ -177,8 +177,8 @@ fn operations_after(trial: &Trial) -> BTreeMap<u64, u64> {
     sums
 }
 
-/// Trend of a measure over its series; `None` when there are too few layouts. What the filling left
-/// is no part of it.
+/// Trend of a measure over its series, without the initial filling; `None` when there are too few
+/// layouts.
 pub fn layout_trend(points: &[LayoutPoint], measure: &LayoutMeasure) -> Option<LayoutTrend> {
     let (span, mut values) = layout_series(points, measure);
     values.retain(|(done, _)| *done > 0);
@@ -199,8 +199,8 @@ pub fn layout_trend(points: &[LayoutPoint], measure: &LayoutMeasure) -> Option<L
     })
 }
 
-/// Values of a measure with the work completed at each: the operations of an aging run, from the
-/// end of its filling; else the tasks of the phase that has most layouts.
+/// Values of a measure with the amount of work completed at each: operations of an aging run after
+/// its filling, otherwise tasks of the phase with the most layouts.
 pub fn layout_series(
     points: &[LayoutPoint],
     measure: &LayoutMeasure,
@@ -220,7 +220,7 @@ pub fn layout_series(
             None => phases.push((&point.phase, 1)),
         }
     }
-    // The filling of an aging run shows no aging, however many its layouts.
+    // Filling does not age the filesystem, so layouts taken during it are left out.
     let is_aging = phases.iter().any(|(name, _)| *name == AGE_PHASE);
     let chosen = phases.iter().filter(|(name, _)| !is_aging || *name == AGE_PHASE);
     let most = chosen.max_by_key(|(_, count)| *count).map(|(name, _)| *name);
@@ -284,7 +284,8 @@ mod tests {
         assert_eq!(points[0].phase, "work");
     }
 
-    /// Trial that filled in many steps and then aged in a few of 250 operations.
+    /// Trial that filled a filesystem in many steps and then aged it in a few tasks of 250
+    /// operations.
     fn aged() -> Trial {
         let phase = |phase, name: &str| PhaseTotals {
             phase,

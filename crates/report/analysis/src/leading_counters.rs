@@ -1,22 +1,22 @@
-//! Counters of the kernel and of the devices that differ most between variants: they explain a
-//! result and decide nothing.
+//! Counters of the kernel and of the devices that differ most between variants. They help to
+//! explain a result and do not influence any verdict.
 
 use treering_model::metrics::is_counter;
 use treering_model::{Scope, Unit};
 
 use crate::compare::{Estimate, MetricComparison};
 
-/// Logarithm of the ratio that stands for "only one variant did this".
+/// Logarithm of the ratio that represents an event that only one variant had.
 const ONE_SIDED: f64 = 5.0;
-/// Logarithm of the smallest ratio that is worth a row.
+/// Logarithm of the smallest ratio that is shown.
 const SMALLEST: f64 = 0.05;
-/// Events of which both variants have fewer explain nothing.
+/// Number of events below which a counter explains nothing, if both variants are below it.
 const FEWEST_EVENTS: f64 = 10.0;
 
-/// Comparisons of the counters of whole trials that differ most, the largest difference first, of
-/// at most `most` counters; and the number of counters that were compared. Of the interval of each
-/// the end that is closest to equality counts; counters whose interval contains equality are left
-/// out. With a single run the ratio itself counts.
+/// Comparisons of the trial-wide counters that differ most, the largest difference first, of at
+/// most `most` counters; and the number of counters compared. The difference is the end of the
+/// interval that is closest to equality, or the ratio itself for a single run. Counters whose
+/// interval contains equality are left out.
 pub fn leading_counters<'c>(
     comparisons: &[&'c MetricComparison],
     most: usize,
@@ -44,7 +44,7 @@ pub fn leading_counters<'c>(
     (scored.into_iter().map(|(_, one)| one).filter(is_leading).collect(), compared)
 }
 
-/// Distance from equality, as the logarithm of a ratio; 0 if there may be none.
+/// Distance from equality, as the logarithm of a ratio; 0 if the interval includes equality.
 fn distance(one: &MetricComparison) -> f64 {
     let largest = one.baseline_median.abs().max(one.contender_median.abs());
     if one.unit == Unit::Count && largest < FEWEST_EVENTS {
@@ -54,7 +54,7 @@ fn distance(one: &MetricComparison) -> f64 {
         return nearest(ratio, f64::ln);
     }
     let share = |difference: f64| {
-        // A difference of all that there is, or more, is one that only one variant has.
+        // A difference as large as the larger value means that only one variant had such events.
         let share = (difference / largest).clamp(-1.0, 1.0);
         share.signum() * -(1.0 - share.abs()).ln()
     };
@@ -64,7 +64,7 @@ fn distance(one: &MetricComparison) -> f64 {
     }
 }
 
-/// Distance of the end of the interval that is closest to equality.
+/// Distance from equality of the closest end of the interval.
 fn nearest(estimate: Estimate, scale: impl Fn(f64) -> f64) -> f64 {
     let Some((low, high)) = estimate.interval else { return scale(estimate.value).abs() };
     let (low, high) = (scale(low), scale(high));

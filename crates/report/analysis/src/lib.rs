@@ -1,8 +1,8 @@
 //! Analysis of trials: pure functions from [`treering_model::Trial`] values to figures.
 //!
-//! Computes medians, shares, totals, merged latencies and trends. Layout of pages is in
-//! `treering-report`; nothing here reads a disk; a single trial gets no verdict, since a trial is
-//! the unit of replication.
+//! Computes medians, shares, totals, merged latencies and trends. The layout of pages is in
+//! `treering-report`. The functions do not read files. A single trial has no verdict, since a trial
+//! is the unit of replication.
 
 mod aging;
 mod calls;

@@ -1,4 +1,4 @@
-//! Totals of each phase, unfinished phases included.
+//! Totals of each phase, including unfinished phases.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ pub struct PhaseSummary {
     pub phase: u32,
     /// Name of the phase; empty for an unfinished phase, since the name is recorded at its end.
     pub name: String,
-    /// False when the trial ended inside the phase: then all totals are sums over its finished
+    /// False when the trial ended during the phase: all totals are then sums over the finished
     /// tasks.
     pub finished: bool,
     /// Number of tasks completed; `None` where an imported log omits it.

@@ -1,4 +1,4 @@
-//! Throughput over the course of a phase: its seconds, merged into slices when there are many.
+//! Throughput over the course of a phase by seconds, merged into slices when there are many.
 
 use treering_model::{IntervalTotals, PhaseTotals};
 
@@ -29,14 +29,14 @@ impl RateQuantity {
     }
 }
 
-/// A slice of a phase, as a rate: amount per second.
+/// Slice of a phase with its rate, the amount per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSlice {
     /// Mean rate over the slice.
     pub mean: f64,
-    /// Rate of its slowest whole second; the mean when it has no whole second.
+    /// Rate of the slowest whole second; the mean when the slice has no whole second.
     pub low: f64,
-    /// Rate of its fastest whole second.
+    /// Rate of the fastest whole second.
     pub high: f64,
 }
 

@@ -16,8 +16,7 @@ const WORKLOADS: [&str; 3] = ["fio", "filebench", "dbench"];
 /// Metric name prefixes and suffixes that denote a direction.
 const DIRECTIONS: [&str; 4] = ["read", "write", "trim", "sync"];
 
-/// Number of requests beyond p99.9 below which that percentile is little more than the slowest
-/// requests themselves.
+/// Number of requests beyond p99.9 below which the percentile depends on few slow requests.
 pub const FEW_BEYOND: u64 = 10;
 
 /// Figures of the requests of one direction, or of the operations of one kind.
@@ -67,8 +66,8 @@ impl RequestFigures {
         self.beyond_p999().is_some_and(|beyond| beyond < FEW_BEYOND)
     }
 
-    /// Caps the percentiles at the maximum: a percentile is a bucket's bound and can exceed the
-    /// slowest request.
+    /// Limits the percentiles to the maximum: a percentile is the bound of a bucket and can exceed
+    /// the slowest request.
     fn bound(&mut self) {
         let Some(max_ns) = self.max_ns else { return };
         for quantile_ns in [&mut self.p50_ns, &mut self.p99_ns, &mut self.p999_ns] {
@@ -97,7 +96,8 @@ impl RequestFigures {
                     LatencyStatistic::P999 => &mut self.p999_ns,
                     LatencyStatistic::Max => &mut self.max_ns,
                 };
-                // Latency of the whole request takes precedence over that of the completion alone.
+                // The latency of the whole request takes precedence over that of the completion
+                // alone.
                 if place.is_none() || rank == LatencySpan::Whole {
                     *place = value;
                 }
@@ -118,7 +118,7 @@ enum LatencyStatistic {
     Max,
 }
 
-/// Origin of a latency: of the whole request, or only from submission to completion.
+/// Span of a latency: the whole request, or only from submission to completion.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LatencySpan {
     Whole,
@@ -147,7 +147,7 @@ pub fn requests(trial: &Trial) -> Vec<RequestFigures> {
         };
         let (direction, name) = directed(&metric.name);
         let Some(kind) = figure_kind(name) else { continue };
-        // Imports join the name of a job and its direction.
+        // Imported figures join the name of a job and its direction.
         let (of, direction) = match direction {
             Some(direction) => (of, Some(direction)),
             None => ends_in_direction(of),
@@ -167,8 +167,9 @@ pub fn requests(trial: &Trial) -> Vec<RequestFigures> {
     rows
 }
 
-/// Figures of an offered load, whose latencies count from when requests were due: those of each job
-/// count from when they were issued, which hides that none is issued during a stall.
+/// Figures of an offered load, with latencies measured from the time at which requests were due.
+/// Latencies of the single jobs are measured from the issue of a request, which hides that a stall
+/// delays the issue.
 fn since_due(trial: &Trial) -> Option<RequestFigures> {
     let value = |spec: MetricSpec, word: &str| {
         let is_it = |metric: &&Metric| {

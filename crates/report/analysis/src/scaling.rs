@@ -1,6 +1,6 @@
-//! Scaling of throughput with concurrency: ranks, clients, threads. Compared with the ideal (linear
-//! from the smallest size) and fitted to the Universal Scalability Law where there are enough
-//! sizes.
+//! Scaling of throughput with concurrency: ranks, clients, threads. The throughput is compared with
+//! the ideal, linear from the smallest size. With enough sizes it is also fitted to the
+//! Universal Scalability Law.
 
 use std::collections::BTreeMap;
 
@@ -32,8 +32,8 @@ pub struct ScalingSize {
     pub interval: Option<(f64, f64)>,
     /// Ideal throughput: linear scaling from the smallest size.
     pub ideal: f64,
-    /// Throughput as a share of the ideal, 1 at the smallest size: geometric mean over the rounds,
-    /// each against its own smallest size where it has one.
+    /// Throughput as a share of the ideal, 1 at the smallest size: geometric mean over the rounds.
+    /// Each round is compared with its own smallest size where possible.
     pub efficiency: f64,
     /// 95 % confidence interval of the efficiency; `None` at the smallest size and for a single
     /// round.
@@ -57,7 +57,7 @@ impl Scaling {
         off.max_by(|(_, size), (_, other)| size.abs().total_cmp(&other.abs()))
     }
 
-    /// Reports whether throughput grows faster than linearly at some size, which the model cannot
+    /// Reports whether throughput grows faster than linearly at any size, which the model cannot
     /// represent.
     pub fn is_superlinear(&self) -> bool {
         self.sizes.iter().any(|size| match size.efficiency_interval {
@@ -130,7 +130,7 @@ mod tests {
 
     use super::{Scaling, scaling};
 
-    /// Scaling of a curve with this throughput, in rounds that differ by a constant factor.
+    /// Scaling of a curve with this throughput, in rounds that differ by constant factors.
     fn scaling_of(sizes: &[f64], throughput: impl Fn(f64) -> f64) -> Scaling {
         let curve: Vec<(f64, BTreeMap<u32, f64>)> = sizes
             .iter()
@@ -151,7 +151,7 @@ mod tests {
         let is = |value: f64, wanted: f64| (value / wanted - 1.0).abs() < 1e-9;
         assert!(is(shares[0], 1.0) && is(shares[1], 1.0) && is(shares[2], 0.5), "{shares:?}");
         let last = scaling.sizes[2];
-        // Differences common to a round affect the throughput, but cancel in the efficiency.
+        // Differences common to a round affect the throughput but cancel out in the efficiency.
         let (low, high) = last.efficiency_interval.unwrap();
         assert!(is(low, 0.5) && is(high, 0.5), "{last:?}");
         assert!(last.interval.is_some_and(|(low, high)| high / low > 1.3), "{last:?}");

@@ -1,7 +1,7 @@
-//! Sweeps: the same job or variant with other values, as curves and maps. A name tells where a
-//! trial stands: `randread, iodepth=4, numjobs=2`.
+//! Sweeps: results of one job or variant over a range of values, as curves and maps. The values of
+//! a trial are part of its job or variant name: `randread, iodepth=4, numjobs=2`.
 //!
-//! Plans define the form of such names; pages are laid out elsewhere.
+//! Plans define the form of such names. Not here: the layout of pages.
 
 use std::collections::BTreeMap;
 
@@ -33,11 +33,11 @@ pub struct Sweep {
     pub keys: Vec<String>,
     /// Points ordered by their values, the first key first.
     pub points: Vec<SweepPoint>,
-    /// Knees over the first numeric key: of the whole curve, or one for each combination of the
-    /// other keys.
+    /// Knees over the first numeric key: of the whole curve, or for each combination of the other
+    /// keys.
     pub knees: Vec<SweepKnee>,
-    /// Scaling with concurrency, where a key denotes it: of the whole curve, or one for each
-    /// combination of the other keys.
+    /// Scaling with concurrency, if a key denotes it: of the whole curve, or for each combination
+    /// of the other keys.
     pub scalings: Vec<Scaling>,
 }
 
@@ -95,7 +95,7 @@ fn number(text: &str) -> Option<f64> {
     digits.parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| number * factor)
 }
 
-/// Values by round; a cell that ran twice counts with its last trial.
+/// Values by round; for a cell that ran twice, the value of its last trial.
 type RoundValues = BTreeMap<u32, f64>;
 /// Values of the other keys, and the curve's points with their rounds.
 type CurvePoints<'p> = (Vec<String>, Vec<(f64, &'p RoundValues)>);
@@ -106,7 +106,7 @@ struct GatheredSweep {
     points: Vec<(Vec<String>, RoundValues)>,
 }
 
-/// Sweeps among the trials of one campaign: of the named metric, or of the primary metrics.
+/// Sweeps among the trials of one campaign, for the named metric or for the primary metrics.
 ///
 /// # Errors
 /// If a metric has a value that is invalid for the statistics.
@@ -182,7 +182,7 @@ fn judged(gathered: GatheredSweep) -> Result<Sweep, StatsError> {
     Ok(sweep)
 }
 
-/// Orders numbers by value, other words as text.
+/// Orders numbers by value, and other words as text.
 fn in_order(left: &[String], right: &[String]) -> std::cmp::Ordering {
     let pairs = left.iter().zip(right).map(|(left, right)| match (number(left), number(right)) {
         (Some(left), Some(right)) => left.total_cmp(&right),
@@ -223,7 +223,7 @@ fn knees(keys: &[String], points: &[(Vec<String>, RoundValues)]) -> Vec<SweepKne
     curves(keys, points, key).into_iter().map(of_curve).collect()
 }
 
-/// Curves over a key, one for each combination of the other keys, in ascending order of the key.
+/// Curves over a key, in ascending order of the key, for each combination of the other keys.
 fn curves<'p>(
     keys: &[String],
     points: &'p [(Vec<String>, RoundValues)],

@@ -1,11 +1,11 @@
-//! Imported runs that are too few for the results that are compared together.
+//! Labels with too few imported runs for any result to become significant.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use treering_model::{Ending, TrialHeader};
 use treering_stats::{ALPHA, smallest_rounds};
 
-/// Imported trial with what decides its comparisons.
+/// Imported trial with the data that determine its comparisons.
 #[derive(Clone, Copy, Debug)]
 pub struct ImportedRun<'a> {
     /// Identity of the trial.
@@ -16,20 +16,20 @@ pub struct ImportedRun<'a> {
     pub primary: &'a BTreeSet<String>,
 }
 
-/// Label whose runs are several, but too few to show a difference.
+/// Label with several runs, but too few to show a difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooFewRuns {
     /// Label of the runs.
     pub label: String,
-    /// Runs of the job that has the fewest.
+    /// Number of runs of the job with the fewest runs.
     pub runs: u32,
-    /// Results of all jobs that are compared together.
+    /// Number of results of all jobs, which are corrected together.
     pub results: usize,
-    /// Fewest runs that can show a difference of any of them.
+    /// Fewest runs with which one of these results can become significant.
     pub fewest: u32,
 }
 
-/// Labels that were run several times, but too few for the results that are compared together.
+/// Finds labels with several runs, but too few for any of their results to become significant.
 pub fn too_few_runs<'a>(runs: impl IntoIterator<Item = ImportedRun<'a>>) -> Vec<TooFewRuns> {
     let mut labels: BTreeMap<&str, BTreeMap<_, (u32, BTreeSet<&String>)>> = BTreeMap::new();
     for run in runs.into_iter().filter(|run| *run.ending == Ending::Completed) {
@@ -57,7 +57,7 @@ mod tests {
 
     use super::{ImportedRun, TooFewRuns, too_few_runs};
 
-    /// Runs of fs_mark with each of these numbers of threads, so many times.
+    /// Runs of fs_mark, `times` of them for each number of threads.
     fn few(threads: &[&str], times: usize) -> Vec<TooFewRuns> {
         let header = |threads: &&str| TrialHeader {
             label: "base".to_owned(),

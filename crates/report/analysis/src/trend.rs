@@ -1,6 +1,6 @@
 //! Trend of a kind's task times over one run.
 //!
-//! A trend describes one run; comparing the aging of two filesystems takes several runs of each.
+//! A trend describes one run; comparing the aging of two filesystems requires several runs of each.
 
 use treering_model::TaskTotals;
 use treering_stats::{mann_kendall, theil_sen};
@@ -11,7 +11,7 @@ pub(crate) const TREND_MIN_TASKS: usize = 6;
 /// Confidence level of the trend's interval.
 const CONFIDENCE: f64 = 0.95;
 
-/// Unit of work that times are divided by, so that large tasks do not look slow.
+/// Unit of work by which times are divided, so that large tasks do not appear slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrendBasis {
     /// Time per byte; chosen when every task has bytes.
@@ -36,9 +36,9 @@ impl TrendBasis {
 /// Trend of the tasks of one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
-    /// Number of tasks with a duration.
+    /// Number of tasks that have a duration.
     pub tasks: usize,
-    /// Unit of work the times are divided by.
+    /// Unit of work by which the times are divided.
     pub basis: TrendBasis,
     /// Change of the time over ten tasks of the same kind, in percent; positive is slower.
     /// Theil-Sen slope of the logarithms.

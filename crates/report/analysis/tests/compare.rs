@@ -1,5 +1,5 @@
-//! Comparisons of made-up trials: figures known by hand or from the vectors of the statistics,
-//! verdicts, cautions, the gate, and what must hold for any trials at all.
+//! Comparisons of synthetic trials: figures known by hand or from the reference vectors of the
+//! statistics, verdicts, cautions, the gate, and properties that hold for any trials.
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
 use proptest::prelude::{ProptestConfig, proptest};
@@ -16,7 +16,7 @@ use treering_stats::RoundsNeeded;
 /// Ten paired rounds from the reference vectors of the statistics.
 const P10A: [f64; 10] = [52.1, 49.8, 51.3, 50.7, 53.9, 48.2, 50.0, 52.8, 51.1, 49.5];
 const P10B: [f64; 10] = [50.3, 49.1, 50.9, 48.8, 52.0, 48.6, 48.1, 51.5, 49.7, 49.9];
-/// Two unrelated sets from the same reference vectors.
+/// Two unpaired sets from the same reference vectors.
 const A8: [f64; 8] = [102.0, 98.5, 101.3, 99.9, 100.4, 97.2, 103.8, 100.0];
 const B7: [f64; 7] = [96.1, 99.9, 95.4, 98.5, 97.7, 94.0, 100.0];
 
@@ -26,7 +26,7 @@ fn metric(name: &str, value: f64, better: BetterDirection, primary: bool) -> Met
     Metric::new(name, scope, value, unit, better).primary_if(primary).of_tasks(3)
 }
 
-/// A completed trial with one primary rate; its phase took as long as the rate says.
+/// A completed trial with one primary rate, whose phase has the duration that matches the rate.
 fn trial(started: i64, rate: f64) -> Trial {
     let wall_ns = 40_000_000_000;
     Trial {
@@ -59,8 +59,8 @@ fn trial(started: i64, rate: f64) -> Trial {
     }
 }
 
-/// A variant whose k-th trial started at 2 k, or at 2 k + 1 for the second variant; in every other
-/// round the second variant goes first.
+/// A variant whose k-th trial started at 2 k, or at 2 k + 1 for the second variant. In every other
+/// round the second variant runs first.
 fn variant_of(name: &str, late: i64, rates: &[f64]) -> ComparedVariant {
     let place = |round: i64| late - late % 2 + (late + round) % 2;
     let rounds = (0..).zip(rates);
@@ -104,10 +104,10 @@ fn jobs_of_one_variant_are_compared_whatever_their_parameters_are() {
         .unwrap()
     };
     let outcome = of(&job("many", 1, &P10B, "60"));
-    // Without the rounds of a plan, trials of different jobs are no pairs.
+    // Without round numbers of a plan, trials of different jobs are not paired.
     assert!(!score(&outcome).paired && score(&outcome).ratio.unwrap().value < 1.0);
     assert!(!codes(&outcome).contains(&Code::ParametersDiffer), "{:?}", codes(&outcome));
-    // The same trials as variants differ in what is not declared.
+    // If the same trials are variants, their parameters differ undeclared.
     let variants = ComparedVariant { factor: Factor::Variant, ..job("many", 1, &P10B, "60") };
     assert!(codes(&of(&variants)).contains(&Code::ParametersDiffer));
 }
@@ -156,7 +156,7 @@ fn paired_rounds_agree_with_the_vectors() {
     near(comparison.p.unwrap(), 0.019_531_25);
     near(comparison.p_adjusted.unwrap(), 0.019_531_25);
     near(comparison.baseline_median, 50.9);
-    // Significant, but below the threshold of 3 %.
+    // The difference is significant, but below the threshold of 3 %.
     assert_eq!((comparison.verdict, comparison.rounds_needed), (Verdict::Small, None));
     assert_eq!(codes(&outcome), []);
     assert_eq!(Gate::decide(&outcome), Gate::Pass);
@@ -277,7 +277,7 @@ fn unfair_comparisons_are_cautioned() {
     ];
     assert_eq!(codes(&outcome), expected);
     assert!(outcome.cautions[0].message.contains("100 and 99 files"));
-    // Randomly drawn work may differ a little, time-limited work by any amount.
+    // Randomly drawn work may differ slightly, time-limited work by any amount.
     for (work, files, reported) in
         [(WorkLimit::Drawn, 99, false), (WorkLimit::Drawn, 97, true), (WorkLimit::Timed, 50, false)]
     {
@@ -290,7 +290,7 @@ fn unfair_comparisons_are_cautioned() {
         let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
         assert_eq!(codes(&outcome).contains(&Code::UnequalWork), reported, "{work:?} {files}");
     }
-    // The kernel charges to a command what the filesystem makes dirty for itself.
+    // Bytes that the kernel charges to a command include metadata written by the filesystem.
     for (workload, reported) in [("command", false), ("fio", true)] {
         let (mut base, mut other) = (base.clone(), other.clone());
         for trial in base.trials.iter_mut().chain(&mut other.trials) {
@@ -301,7 +301,7 @@ fn unfair_comparisons_are_cautioned() {
         let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
         assert_eq!(codes(&outcome).contains(&Code::UnequalWork), reported, "{workload}");
     }
-    // A declared difference of kernels is no caution.
+    // A declared difference of kernels causes no caution.
     other.factor = Factor::Kernel;
     let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
     assert!(!codes(&outcome).contains(&Code::KernelsDiffer));
@@ -373,7 +373,7 @@ fn different_parameters_are_reported_and_not_paired() {
         compare(&base, std::slice::from_ref(&other), &ComparisonTerms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::ParametersDiffer, Code::Unpaired]);
     assert!(outcome.cautions[0].message.contains("runs is 30 in 'a' and 60 in 'b'"));
-    // Where some trials match, the others are left out.
+    // If some trials match, the others are left out.
     other.trials.extend(variant_of("b", 1, &[100.0; 6]).trials);
     let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::ParametersDiffer]);
@@ -450,7 +450,7 @@ fn a_primary_metric_on_one_variant_keeps_the_gate_open() {
     assert_eq!(Gate::decide(&outcome), Gate::Unclear);
 }
 
-/// A variant that is worse by a fifth in every round, with a kernel of its own.
+/// The variant is worse by a fifth in every round, and has a different kernel.
 #[test]
 fn gate_is_unclear_when_undeclared_facts_differ() {
     let rates = [100.0, 110.0, 90.0, 105.0, 95.0, 101.0];
@@ -475,7 +475,8 @@ fn gate_is_unclear_when_undeclared_facts_differ() {
     assert_eq!(Gate::decide(&nobody), Gate::Unclear, "nothing was compared");
 }
 
-/// Holm over two contenders: the smaller p twice, the larger at least that.
+/// Holm's correction over two contenders doubles the smaller p; the larger one becomes at least as
+/// large.
 #[test]
 fn contenders_are_one_family() {
     let base = [100.0, 110.0, 90.0, 105.0, 95.0, 101.0, 100.5];
@@ -517,7 +518,7 @@ fn a_control_that_differs_from_itself_is_unstable() {
         .check_control(&a, &variant_of("a (again)", 1, &base), &ComparisonTerms::default())
         .unwrap();
     assert_eq!(codes(&outcome), []);
-    // Noise of about 3 % a round, which six rounds detect with 80 % power.
+    // With noise of about 3 % per round, six rounds detect the difference with 80 % power.
     let noisy = [104.0, 108.0, 92.0, 101.0, 99.0, 100.0];
     let again = variant_of("a (again)", 1, &noisy);
     outcome.check_control(&a, &again, &ComparisonTerms::default()).unwrap();
@@ -574,7 +575,7 @@ proptest! {
     }
 }
 
-/// Gives the trials of a variant their cells in one campaign, the k-th being round `first` + k.
+/// Assigns the trials of a variant to a campaign; the k-th trial is round `first` + k.
 fn in_campaign(mut variant: ComparedVariant, campaign: TrialId, first: u32) -> ComparedVariant {
     for (round, trial) in (first..).zip(&mut variant.trials) {
         trial.beginning.cell = Some(Cell {
@@ -595,7 +596,7 @@ fn rounds_of_a_plan_are_paired_by_their_number() {
     let campaign = TrialId::new();
     let base = in_campaign(variant_of("a", 0, &P10A), campaign, 1);
     let mut other = in_campaign(variant_of("b", 1, &P10B), campaign, 1);
-    // Round 3 of one variant is missing: the other pairs stay.
+    // If round 3 of one variant is missing, the other pairs remain.
     other.trials.remove(2);
     let outcome =
         compare(&base, std::slice::from_ref(&other), &ComparisonTerms::default()).unwrap();
@@ -615,7 +616,8 @@ fn rounds_of_a_plan_are_paired_by_their_number() {
 #[test]
 fn a_round_has_the_number_of_its_trial_of_the_baseline() {
     let (mut base, other) = (variant_of("a", 0, &P10A), variant_of("b", 1, &P10B));
-    // Nine trials against the nine completed ones: the baseline's second is skipped.
+    // Nine trials are paired with the nine completed ones, skipping the second trial of the
+    // baseline.
     base.trials[1].ending = Ending::Interrupted;
     let mut fewer = variant_of("c", 1, &P10B);
     fewer.trials.pop();
@@ -646,7 +648,7 @@ fn the_user_selects_the_primary_metrics() {
 
 #[test]
 fn sequential_looks_use_their_significance_level() {
-    // All ten rounds differ in one direction: p is 2/1024, or .0137 with eight rounds.
+    // All ten rounds differ in the same direction, so p is 2/1024.
     let rates: Vec<f64> = (0..10).map(|k| 50.0 + f64::from(k) * 0.3).collect();
     let slower: Vec<f64> =
         rates.iter().enumerate().map(|(k, r)| r * (0.9 - k as f64 * 0.002)).collect();
@@ -689,7 +691,7 @@ fn undeclared_mount_options_are_cautioned() {
     assert!(
         cautions(&base, options("b", 1, "rw,relatime,sync")).contains(&Code::MountOptionsDiffer)
     );
-    // Variants of a plan may differ by design.
+    // Variants of a plan may have different mount options.
     let mut variant = options("b", 1, "rw,noatime");
     variant.factor = Factor::Variant;
     assert!(!cautions(&base, variant).contains(&Code::MountOptionsDiffer));
@@ -750,14 +752,14 @@ fn sizes_are_those_of_the_devices_where_they_are_known() {
     let capacity = "filesystem.capacity_bytes";
     let base = sized("a", 0, &[(capacity, "1000"), ("variant.device_bytes", "1073741824")]);
     assert!(cautions(&base, sized("b", 1, &[(capacity, "900")])).contains(&Code::SizesDiffer));
-    // One filesystem reserves more of the same device.
+    // The filesystems reserve different amounts of the same device.
     let same = [(capacity, "900"), ("variant.device_bytes", "1073741824")];
     assert!(!cautions(&base, sized("b", 1, &same)).contains(&Code::SizesDiffer));
     let smaller = [(capacity, "1000"), ("variant.device_bytes", "536870912")];
     assert!(cautions(&base, sized("b", 1, &smaller)).contains(&Code::SizesDiffer));
 }
 
-/// A variant of a campaign in rounds that were run to be watched, with its seeks in a phase.
+/// Observed trials of a variant in a campaign, with the number of seeks in a phase.
 fn watched(name: &str, late: i64, campaign: TrialId, seeks: &[f64]) -> ComparedVariant {
     let rates = vec![1000.0; seeks.len()];
     let mut variant = in_campaign(variant_of(name, late, &rates), campaign, 1);
@@ -789,7 +791,7 @@ fn observed_rounds_contribute_seeks_but_no_times() {
     ];
     let contenders = std::slice::from_ref(&other);
     let outcome = compare_observed(&base, contenders, &seeks, &ComparisonTerms::default()).unwrap();
-    // Measured rounds are unchanged to the last digit.
+    // Measured rounds are identical.
     assert_eq!(outcome.comparisons[..plain.comparisons.len()], plain.comparisons[..]);
     let [observed] = &outcome.comparisons[plain.comparisons.len()..] else { panic!("{outcome:?}") };
     assert!(observed.observed && !observed.primary);
@@ -802,7 +804,7 @@ fn observed_rounds_contribute_seeks_but_no_times() {
     assert_eq!((outcome.variants[0].completed, outcome.variants[0].failed), (10, 0));
     let codes = |outcome: &Outcome| outcome.cautions.iter().map(|c| c.code).collect::<Vec<_>>();
     assert_eq!(codes(&outcome), codes(&plain));
-    // Even when selected explicitly, observed trials contribute no times.
+    // Observed trials contribute no times even if they are selected explicitly.
     let alone = compare(&seeks[0], &seeks[1..], &ComparisonTerms::default()).unwrap();
     assert!(
         alone.comparisons.iter().all(|comparison| comparison.name == "trace_seeks"),
@@ -833,8 +835,8 @@ fn a_primary_metric_may_come_from_observed_rounds_only() {
     assert_eq!(Gate::decide(&outcome), Gate::Worse);
 }
 
-/// Reports whether a comparison cautions about contradicting time and seeks: `b` took `seconds`
-/// where `a` took 40, and made `seeks` seeks where `a` made 1000.
+/// Reports whether the comparison warns about a contradiction between time and seeks. `a` took 40
+/// seconds and made 1000 seeks, `b` took `seconds` and made `seeks`.
 fn is_cautioned(seconds: u64, seeks: f64) -> bool {
     let campaign = TrialId::new();
     let base = in_campaign(variant_of("a", 0, &[100.0]), campaign, 1);

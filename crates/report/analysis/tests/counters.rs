@@ -1,4 +1,4 @@
-//! Counters of the kernel and of the devices in a comparison of made-up trials.
+//! Counters of the kernel and of the devices in comparisons of synthetic trials.
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
 use treering_analysis::compare::{
@@ -33,7 +33,7 @@ fn variant(
     counters: &dyn Fn(f64) -> Vec<Metric>,
 ) -> ComparedVariant {
     let trials = (0_i64..).take(rounds).map(|round| {
-        // Noise of one percent, another in each variant.
+        // Noise of one percent that differs between the variants.
         let noise = 1.0 + 0.01 * ((round * (3 + late)) % 4) as f64;
         trial(round, late, counters(noise))
     });
@@ -88,19 +88,19 @@ fn counters_do_not_make_other_results_uncertain() {
     let outcome = compared(8);
     let find = |name: &str| outcome.comparisons.iter().find(|one| one.name == name).unwrap();
     assert_eq!(find(device::FLUSHES.name).verdict, Verdict::Worse);
-    // The only primary result is corrected by nothing.
+    // A single primary result needs no correction.
     let elapsed = find(times::ELAPSED_SECONDS.name);
     assert_eq!(elapsed.p, elapsed.p_adjusted);
 }
 
-/// Counts that are decided beside the elapsed time, whose noise is that of [`trial`].
+/// Counts with a verdict beside the elapsed time, whose noise comes from [`trial`].
 fn beside_time(outcome: &Outcome) -> Vec<String> {
     let open = outcome.comparisons.iter().find(|one| one.is_open_by_time()).unwrap();
     assert_eq!(open.name, times::ELAPSED_SECONDS.name);
     outcome.counts_decided_beside(open).into_iter().map(MetricComparison::metric).collect()
 }
 
-/// Both variants take the same time but for noise of half of it, in an order of their own.
+/// Trials whose times vary by up to 40 %, in an order that depends on the variant.
 fn noisy(name: &str, late: i64, flushes: f64, work: Option<&str>) -> ComparedVariant {
     let mut noisy = variant(name, late, 8, &|noise| counters(flushes, 1000.0, 0.0, noise));
     for (round, trial) in (0_i64..).zip(&mut noisy.trials) {
@@ -119,9 +119,9 @@ fn counts_are_named_that_decide_where_the_time_is_unclear() {
         let (base, other) = (noisy("base", 0, 100.0, work), noisy("other", 1, 250.0, work));
         compare(&base, &[other], &ComparisonTerms::default()).unwrap()
     };
-    // Written bytes are equal, and the flushes of the only phase are those of the trial.
+    // Written bytes are equal, and the trial-wide flushes repeat those of the only phase.
     assert_eq!(beside_time(&compared(None)), [device::FLUSHES.name]);
-    // What a time limit ends counts more the faster it is.
+    // In time-limited trials, a faster variant has larger counts.
     let timed = compared(Some(WorkLimit::Timed.name()));
     assert!(beside_time(&timed).is_empty());
 }

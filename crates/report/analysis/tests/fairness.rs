@@ -1,5 +1,5 @@
-//! Cautions about synthetic comparisons: facts compared, differences excused, and a comparison of
-//! thousands of trials that reads every fact it looks at.
+//! Cautions about synthetic comparisons: compared facts, excused differences, and a comparison of
+//! thousands of trials.
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ fn metric(name: &str, value: f64, unit: Unit, primary: bool) -> Metric {
     Metric::new(name, scope, value, unit, BetterDirection::Higher).primary_if(primary).of_tasks(4)
 }
 
-/// A trial with these facts, each of whose four creates took `seconds`.
+/// A trial with these facts and four creates that took `seconds` each.
 fn trial(facts: &[(&str, &str)], seconds: f64) -> Trial {
     let fact = |(name, value): &(&str, &str)| Fact {
         name: (*name).to_owned(),
@@ -104,7 +104,7 @@ fn generic_code_for_checksums_is_told_where_the_other_side_has_better() {
     let code = "filesystem.checksum_code";
     let differing = codes(&[(code, "generic")], &[(code, "for the processor")]);
     assert_eq!(differing, [Code::KernelSettingsDiffer]);
-    // A filesystem without checksums is compared in another way.
+    // A filesystem without checksums has no checksum code to compare.
     assert_eq!(codes(&[(code, "generic")], &[]), []);
 }
 
@@ -140,7 +140,8 @@ fn features_are_compared_within_a_filesystem_type() {
     assert_eq!(by_fs(&with("xfs", "reflink", "4096")), [], "of other types they have to differ");
     assert_eq!(by_fs(&with("xfs", "reflink", "1024")), [Code::FeaturesDiffer]);
     assert_eq!(by_fs(&with("nfs4", "", "1048576")), [], "that is no block");
-    // A plan declares how its filesystems are made; block sizes only if it names them.
+    // A plan declares the features of its filesystems, but their block sizes only if a mkfs command
+    // names them.
     let planned =
         |base_features: &'static str, other_features: &'static str, block: &'static str| {
             let bare = with("ext4", "extent", block);
@@ -153,7 +154,7 @@ fn features_are_compared_within_a_filesystem_type() {
     assert_eq!(planned("mkfs.ext4 x", "mkfs.ext4 -O ^64bit x", "4096"), []);
     assert_eq!(planned("mkfs.ext4 x", "mkfs.ext4 -O ^64bit x", "1024"), [Code::FeaturesDiffer]);
     assert_eq!(planned("mkfs.ext4 x", "mkfs.ext4 -b 1024 x", "1024"), []);
-    // Directories in a plan are not made by it.
+    // The filesystem of a directory is not made by the plan.
     let other_features = with("ext4", "extent", "4096");
     assert_eq!(codes_by(Factor::Variant, &base, &other_features), [Code::FeaturesDiffer]);
 }
@@ -176,7 +177,7 @@ fn duplicated_metadata_is_cautioned_for_every_factor() {
     }
     assert!(caution(Factor::Variant, "mkfs.btrfs -m dup x").ends_with(", as the plan says"));
     assert!(caution(Factor::Target, "mkfs.btrfs -m dup x").ends_with(", as mkfs was asked to"));
-    // The -m of mkfs.ext4 is a different option.
+    // For mkfs.ext4, -m is a different option.
     let base = [(profile, "single"), ("mkfs.command", "mkfs.ext4 -m 0 x")];
     let reported =
         cautions(vec![trial(&base, 9.0)], vec![trial(&[(profile, "dup")], 9.0)], Factor::Id);
@@ -244,7 +245,7 @@ fn metrics_that_are_measured_for_less_than_a_second_are_named() {
     let short_metrics = |base_seconds: f64, other_seconds: f64| {
         cautions(vec![trial(&[], base_seconds)], vec![trial(&[], other_seconds)], Factor::Label)
     };
-    // Four creates in each trial.
+    // Each trial has four creates.
     assert_eq!(short_metrics(0.25, 9.0), []);
     let short = short_metrics(9.0, 0.2);
     assert_eq!(short[0].code, Code::TooShort);
@@ -345,7 +346,7 @@ fn cautions_on_all_trials_of_one_variant_are_reported() {
     assert!(messages(vec![plain(), plain()], vec![image(), plain()]).is_empty(), "of some");
 }
 
-/// A guest that is booted again has some pages more or less.
+/// Guests report slightly different amounts of memory after each boot.
 #[test]
 fn trials_whose_memory_differs_by_pages_are_not_mixed() {
     let mixed = |bytes: [&'static str; 2]| {
@@ -374,7 +375,7 @@ fn facts_known_of_one_variant_only_are_reported() {
     assert!(messages(&[kernel], &[kernel]).is_empty());
 }
 
-/// A trial of a workload whose primary metric does not say how long it was measured.
+/// A trial of a workload whose primary metric has no measured time.
 fn silent(scope: Scope, name: &str, value: f64) -> Trial {
     let mut trial = trial(&[], 9.0);
     let rate = Metric::new(name, scope, value, Unit::FilesPerSecond, BetterDirection::Higher);
@@ -392,7 +393,7 @@ fn shortness(trial: &Trial) -> Option<String> {
 fn too_short_covers_every_workload() {
     const MS: u64 = 1_000_000;
     let kind = || Scope::Kind("create".to_owned());
-    // Like fs_mark: concurrent tasks, and other kinds.
+    // Tasks like those of fs_mark: concurrent, and of several kinds.
     let mut marks = silent(kind(), "files_per_second", 9000.0);
     let task = |kind: &str, began: u64, lasted: u64| TaskTotals {
         kind: kind.to_owned(),
@@ -408,19 +409,19 @@ fn too_short_covers_every_workload() {
     marks.tasks.clear();
     marks.phases = vec![PhaseTotals { wall_ns: 40 * MS, ..PhaseTotals::default() }];
     assert_eq!(shortness(&marks).as_deref(), Some("0.04"));
-    // Like filebench: an amount and its rate, whatever the preparations took.
+    // Metrics like those of filebench: an amount and its rate, whatever the preparations took.
     let mut played = silent(Scope::Trial, "operations_per_second", 1000.0);
     let count =
         Metric::new("operations", Scope::Trial, 960.0, Unit::Count, BetterDirection::Higher);
     played.metrics.push(count);
     assert_eq!(shortness(&played).as_deref(), Some("0.96"));
-    // Like bonnie++ and ffsb.
+    // Metrics like those of bonnie++ and ffsb.
     let mut timed = silent(kind(), "mib_per_second", 1000.0);
     let elapsed =
         Metric::new("elapsed_seconds", kind(), 0.5, Unit::Seconds, BetterDirection::Lower);
     timed.metrics.push(elapsed);
     assert_eq!(shortness(&timed).as_deref(), Some("0.50"));
-    // A phase of the trial, and the whole trial only.
+    // Metrics of a phase, and of the whole trial.
     let mut phase = silent(Scope::Phase("run".to_owned()), "files_per_second", 1.0);
     let lasting = |name: &str, wall_ns| PhaseTotals {
         name: name.to_owned(),
@@ -443,7 +444,7 @@ fn too_short_covers_every_workload() {
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
 
-/// Two variants whose trials start at these moments.
+/// Two variants whose trials start at these times.
 fn at(base: &[i64], other: &[i64]) -> [ComparedVariant; 2] {
     let of = |name: &str, times: &[i64]| {
         let started = |at: &i64| {
@@ -464,7 +465,7 @@ fn paired(base: &[i64], other: &[i64]) -> (usize, BTreeSet<Code>) {
     (outcome.comparisons.iter().find(|comparison| comparison.primary).unwrap().pairs(), codes)
 }
 
-/// Start moments of both variants' trials, one a minute in this order.
+/// Start times of the trials of both variants, one per minute in this order.
 fn in_order(order: &str) -> (Vec<i64>, Vec<i64>) {
     let at = |name: char| {
         let places = (0_i64..).zip(order.chars()).filter(|(_, letter)| *letter == name);
@@ -488,15 +489,15 @@ fn trials_of_other_days_are_no_pairs() {
         other.extend([start + 60_000, start + 2 * 60_000]);
     }
     assert_eq!(paired(&base, &other).0, 8);
-    // On one evening the second trial of a variant is missing, so the other's has no partner.
+    // On one evening a variant lacks its second trial, so the other's second trial has no partner.
     other.remove(3);
     let (pairs, codes) = paired(&base, &other);
     assert_eq!(pairs, 7);
     assert!(codes.contains(&Code::Unpaired), "one is left out: {codes:?}");
-    // Most trials have no partner: two unrelated sets.
+    // If most trials have no partner, they form two unpaired sets.
     base.extend((0..9).map(|day| (9 + day) * DAY_MS));
     assert_eq!(paired(&base, &other).0, 0);
-    // A trial may last longer than the pause.
+    // Trials may be longer than the pause that separates sessions.
     let long = at(&[0, 20 * HOUR_MS], &[10 * HOUR_MS, 30 * HOUR_MS]).map(|mut variant| {
         variant.trials.iter_mut().for_each(|trial| trial.wall_ns = 6 * 3_600_000_000_000);
         variant
@@ -575,7 +576,7 @@ impl SplitMix64 {
     }
 }
 
-/// False alarms of `not_interleaved`: never for rounds in random order, and at most one in ten for
+/// False alarms of `not_interleaved`: none for rounds in random order, and at most one in ten for
 /// fully shuffled trials.
 #[test]
 fn random_schedules_count_as_interleaved() {
@@ -602,7 +603,7 @@ fn random_schedules_count_as_interleaved() {
 }
 
 /// False alarms of `drifting`: with twelve constant primary metrics at most one comparison in
-/// twenty, within the error of 200 comparisons; a true drift is found.
+/// twenty, within the sampling error of 200 comparisons. A true drift is detected.
 #[test]
 fn twelve_metrics_do_not_drift_by_chance() {
     let mut numbers = SplitMix64(5);
@@ -672,7 +673,7 @@ fn kernels_booted_by_a_plan_belong_to_the_factor() {
     };
     let (old, new) = (under("6.1.0", "[none] mq-deadline"), under("6.12.0", "[none]"));
     assert_eq!(codes_by(Factor::Variant, &old, &new), []);
-    // Kernels that merely happened to be running are not declared.
+    // Kernels that the plan did not boot are not declared.
     let (old, new) = ([("kernel.release", "6.1.0")], [("kernel.release", "6.12.0")]);
     assert_eq!(codes_by(Factor::Variant, &old, &new), [Code::KernelsDiffer]);
 }

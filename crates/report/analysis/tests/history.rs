@@ -1,4 +1,4 @@
-//! Histories of synthetic trials: changes of the environment, and facts that changed with the
+//! Histories of synthetic trials: changes of the environment, and facts that changed along with the
 //! level.
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
@@ -12,7 +12,7 @@ use treering_model::{
     Scope, Trial, TrialHeader, TrialId, Unit,
 };
 
-/// A trial of a day: kernel 6.2 from day 10 on, half the rate from day `slower` on.
+/// A trial of a day, with kernel 6.2 from day 10 on and half the rate from day `slower` on.
 fn trial(day: u32, number: u32, slower: u32) -> Trial {
     let rate = if day < slower { 1000.0 } else { 500.0 };
     // Deterministic scatter of about one percent.
@@ -37,7 +37,7 @@ fn trial(day: u32, number: u32, slower: u32) -> Trial {
     }
 }
 
-/// History of twenty days with `each` trials a day, explained.
+/// History of twenty days with `each` trials a day, after [`explain()`].
 fn days(each: u32, slower: u32, key: impl Fn(&Trial, u32) -> String) -> History {
     let dates = (0..20).flat_map(|day| (0..each).map(move |number| (day, number)));
     let dated = dates.map(|(day, number)| {
@@ -94,7 +94,7 @@ fn fact_that_names_the_points_is_no_environment_change() {
     assert!(series.environment.is_empty(), "{:?}", series.environment);
 }
 
-/// History of a metric with a value for each day, of one trial each.
+/// History of a metric with one trial and this value for each day.
 fn of_values(values: &[f64], unit: Unit, better: BetterDirection) -> History {
     let dated: Vec<DatedTrial> = (0_u32..)
         .zip(values)
@@ -143,8 +143,9 @@ fn a_regression_that_was_fixed_again_has_both_of_its_ends() {
     assert_eq!(ends, [(25, true), (31, false)]);
 }
 
-/// Histories of twenty-five days and their first change, with levels from these days on; the trials
-/// of a day say that a change by this ratio is known.
+/// Changes found in a history of twenty-five days: index, and whether each is acknowledged.
+/// `levels` holds the first day and factor of each level; the trials of `day` acknowledge a change
+/// by `ratio`.
 fn known(levels: &[(u32, f64)], day: u32, ratio: f64) -> Vec<(usize, bool)> {
     let dated = (0..25).flat_map(|day| (0..3).map(move |number| (day, number)));
     let dated = dated.map(|(at, number)| {

@@ -1,4 +1,4 @@
-//! Profiles of jobs and environments of variants: counted trials, merged totals, and the status of
+//! Profiles of jobs and environments of variants: compared trials, merged totals, and the status of
 //! facts between variants.
 
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
@@ -63,7 +63,7 @@ fn a_round_that_failed_on_one_variant_counts_on_neither() {
     let rounds = [0, 2, 3];
     assert_eq!(alone[0].variants[0].trials, rounds.map(|round| id(&base, round)));
     assert_eq!(alone[0].variants[1].trials, rounds.map(|round| id(&failed, round)));
-    // The baseline's second trial counts only against the third variant.
+    // The second trial of the baseline is compared only with the third variant.
     let both = profiles(&base, &[failed, other]);
     assert_eq!(both[0].variants[0].trials.len(), 4);
     assert_eq!((both[0].variants[1].trials.len(), both[0].variants[2].trials.len()), (3, 4));

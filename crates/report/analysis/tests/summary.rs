@@ -77,7 +77,7 @@ fn phases_of_different_names_are_not_mixed() {
         in_phase(1, task("stat", "", 1)),
         in_phase(2, task("create", "", 11)),
     ];
-    // Two phases of one name are repetitions.
+    // Two phases with the same name are repetitions.
     let phases = vec![phase(0, "initial"), phase(1, "aging"), phase(2, "aging")];
     let rows = summary(&trial(phases, tasks)).kinds;
     assert_eq!(labels(&rows), ["create (initial)", "create (aging)", "stat"]);
@@ -92,7 +92,7 @@ fn rates_are_computed_per_task_and_in_total() {
         files,
         ..task("patch", "", seconds)
     };
-    // 10 MiB/s by listed bytes, 1 MiB/s by transferred bytes, and a task with neither.
+    // Tasks with 10 MiB/s by listed bytes, with 1 MiB/s by transferred bytes, and with neither.
     let rows = kinds(vec![
         moved(200 * MIB, 100 * MIB, 50, 10),
         moved(2 * MIB, 0, 20, 2),
@@ -163,7 +163,7 @@ fn values_missing_in_a_log_are_absent_rather_than_zero() {
     assert_eq!((phase.user_seconds, phase.system_seconds, phase.cpu_percent), (None, None, None));
     assert_eq!((kind.user_seconds, kind.system_seconds, kind.cpu_percent), (None, None, None));
     assert_eq!((kind.sync_percent, kind.sync_cpu_percent), (None, None));
-    // In an own run, zero bytes and zero CPU time are measurements.
+    // In a run of treering, zero bytes and zero CPU time are measurements.
     let (phase, kind) = (&summary(&own).phases[0], &summary(&own).kinds[0]);
     assert_eq!((phase.bytes, phase.user_seconds), (Some(0), Some(0.0)));
     assert_eq!((kind.user_seconds, kind.sync_percent), (Some(0.0), Some(0.0)));
@@ -190,7 +190,7 @@ fn histograms_are_merged_before_quantiles_are_taken() {
     let max = write.max_ns().unwrap();
     assert!((9_900..=10_100).contains(&max), "{max}");
     assert_eq!(write.quantile_ns(0.99), Some(max));
-    // No call was timed: no latency, rather than one of zero.
+    // If no call was timed, the latency is unknown rather than zero.
     assert_eq!((merged[0].quantile_ns(0.5), merged[0].max_ns()), (None, None));
 }
 
@@ -210,7 +210,7 @@ fn calls_are_counted_once() {
     let with_calls = PhaseTotals { ops: vec![op(Op::Write, &[5; 9])], ..phase(0, "initial") };
     let in_phase = |phase, ops| TaskTotals { phase, ops, ..task("create", "", 1) };
     let tasks = vec![
-        // Counted by its phase already.
+        // The calls are already counted in their phase.
         in_phase(0, vec![op(Op::Write, &[5; 9])]),
         // The phase recorded no calls of its own.
         in_phase(1, vec![op(Op::Read, &[5; 4])]),
@@ -267,7 +267,7 @@ fn any_task() -> impl Strategy<Value = TaskTotals> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Any numbers, those of a broken import included: no panic, no task lost, no NaN.
+    /// Any totals, including those of a broken import, cause no panic, lost task or NaN.
     #[test]
     fn every_task_counts_once(tasks in vec(any_task(), 0..40), finished in 0u32..3) {
         let phases = (0..finished).map(|number| phase(number, "same")).collect();

@@ -15,8 +15,8 @@ use crate::json;
 pub trait Data: Serialize {
     /// Name of the form: `treering show`.
     const FORMAT: &'static str;
-    /// Version of the form: raised when a field is removed or changes its meaning, not when one is
-    /// added.
+    /// Version of the form, raised when a field is removed or changes its meaning, but not when one
+    /// is added.
     const VERSION: u32;
 }
 

@@ -57,25 +57,25 @@ pub enum Block {
     },
     /// A chart; omitted by formats without graphics.
     Chart(Chart),
-    /// A long table that few readers need, collapsed in formats that support it.
+    /// Long table that few readers need, collapsed in formats that support it.
     Folded {
         /// Title of the collapsed table.
         title: String,
         /// Table that is collapsed.
         table: Table,
     },
-    /// Raw measured values to copy, for formats that support it.
+    /// Raw measured values to copy, in formats that support it.
     RawNumbers {
         /// Lists of values, one for each metric and variant.
         lists: Vec<RawList>,
     },
-    /// Foot of the page, for formats that have one.
+    /// Foot of the page, in formats that have one.
     Origin(PageOrigin),
 }
 
 impl Block {
-    /// Reports whether only graphical formats show the block: its contents also appear in tables,
-    /// or are too long to read.
+    /// Reports whether the block is shown only in graphical formats, since its contents also appear
+    /// in tables or are too long to read.
     pub(crate) fn is_beside_text(&self) -> bool {
         matches!(
             self,
@@ -84,8 +84,8 @@ impl Block {
     }
 }
 
-/// Origin of a page's figures: when and where they were measured, and the command that measures
-/// them again.
+/// Origin of a page's figures: when and where they were measured, and the command that repeats the
+/// measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageOrigin {
     /// Facts in display order, each with its name: `kernel` and `6.18.44`.
@@ -103,7 +103,7 @@ pub struct RawList {
     pub metric: String,
     /// Unit of the values.
     pub unit: String,
-    /// Name of the variant. Contenders follow the baseline they are paired with.
+    /// Name of the variant. Contenders follow the baseline with which they are paired.
     pub variant: String,
     /// Measured values.
     pub values: Vec<f64>,

@@ -17,8 +17,8 @@ pub(crate) fn visible(text: &str) -> String {
     safe
 }
 
-/// Spells the typographic characters of the program's own pages in ASCII; escapes what controls a
-/// terminal or is invisible. Letters of any script stay.
+/// Replaces the typographic characters of treering's own pages by ASCII, and escapes characters
+/// that control a terminal or are invisible. Letters of any script are kept.
 pub(crate) fn plain(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,7 +1,7 @@
 //! Export of raw trials for other programs: unrounded, without verdicts, one trial at a time.
 //!
-//! JSON is complete; the CSV forms are long tables with one row for each task, call kind, second or
-//! metric. `keep` reads the JSON back.
+//! JSON is complete and can be imported again; the CSV forms are long tables with one row for each
+//! task, call kind, second or metric.
 
 mod document;
 mod rows;
@@ -23,13 +23,13 @@ treering_model::named_enum! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum ExportForm {
         /// `{"treering_export": {"version": 2}, "trials": [Trial, …]}`: every trial with all its
-        /// tasks and calls. Each histogram is its buckets in `latency`, as
-        /// `[[highest_ns, samples], …]`, with its quantiles beside it in `latency_ns`.
+        /// tasks and calls. The buckets of each histogram are in `latency`, as
+        /// `[[highest_ns, samples], …]`, and the quantiles in `latency_ns`.
         Json = "json",
         /// CSV with one row for each task.
         Csv = "csv",
-        /// CSV with one row for each kind of call: in each task (`scope` = `task`), and in each
-        /// phase over all its tasks (`scope` = `phase`). Summing both counts calls twice.
+        /// CSV with one row for each kind of call in each task (`scope` = `task`), and in each
+        /// phase over all its tasks (`scope` = `phase`). Summing both scopes counts calls twice.
         CsvOps = "csv-ops",
         /// CSV with one row for each second of a phase in which a call ended.
         CsvIntervals = "csv-intervals",

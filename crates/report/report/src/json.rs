@@ -21,7 +21,7 @@ pub(crate) fn write_line<T: Serialize>(value: &T, out: &mut dyn io::Write) -> io
     writeln!(out)
 }
 
-/// Version of a form, by which its document begins.
+/// Version of a form, with which its document begins.
 #[derive(Serialize)]
 pub(crate) struct Version {
     pub(crate) version: u32,

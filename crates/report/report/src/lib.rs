@@ -1,9 +1,9 @@
-//! One document in many formats, and the pages of treering.
+//! Documents in many formats, and the pages of treering.
 //!
-//! Takes model values and returns bytes: nothing here reads a disk, a clock or the environment, and
-//! nothing prints. `pages` decides the contents of a document, `formats` its appearance; `charts`
-//! draws, on pages and in separate files (`drawings`); `export` writes raw trials for other
-//! programs. Figures are computed in `treering-analysis`.
+//! Takes model values and returns bytes; no function reads files, a clock or the environment, or
+//! prints. `pages` decides the contents of a document, `formats` its appearance; `charts` draws, on
+//! pages and in separate files (`drawings`); `export` writes raw trials for other programs. Figures
+//! are computed in `treering-analysis`.
 
 mod charts;
 mod data;

@@ -71,12 +71,12 @@ impl Number {
         Self { value, unit: unit.symbol().to_owned(), style }
     }
 
-    /// Creates a duration from seconds, written in hours, minutes and seconds.
+    /// Creates a duration from seconds, shown in hours, minutes and seconds.
     pub fn span(seconds: f64) -> Self {
         Self { value: seconds, unit: Unit::Seconds.symbol().to_owned(), style: NumberStyle::Span }
     }
 
-    /// Creates a difference of values in a unit; that of shares is in percentage points.
+    /// Creates a difference of values in a unit; differences of shares are in percentage points.
     pub(crate) fn difference(value: f64, unit: Unit) -> Self {
         match unit {
             Unit::Percent => {
@@ -100,7 +100,8 @@ impl Number {
             NumberStyle::Change if self.value >= 0.05 => format!("+{}", percent(self.value)),
             NumberStyle::Percent | NumberStyle::Change => percent(self.value),
             NumberStyle::Probability if (0.0..0.001).contains(&self.value) => "<0.001".to_owned(),
-            // Three decimals of a ratio far from one would be all zeros, or hundreds of digits.
+            // For a ratio far from one, three decimals would be all zeros, or need hundreds of
+            // digits.
             NumberStyle::Ratio if !(1e-3..1e4).contains(&self.value.abs()) => {
                 significant(self.value, 2)
             }
@@ -197,8 +198,8 @@ fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }
 
-/// Formats with `digits` significant digits; integers from 10,000 on have thousands separators,
-/// very large or small values a power of ten.
+/// Formats with `digits` significant digits. Integers of at least 10,000 have thousands separators,
+/// and very large or small values a power of ten.
 fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 {
         return "0".to_owned();

@@ -112,9 +112,9 @@ pub enum Tone {
     /// Neutral.
     #[default]
     Plain,
-    /// Good: as expected.
+    /// Good: the expected state.
     Good,
-    /// Questionable: a reason for care.
+    /// Questionable: a reason for caution.
     Caution,
     /// Bad: an error or failure.
     Bad,
@@ -128,7 +128,7 @@ pub enum Cell {
     Missing,
     /// Text with a tone.
     Text {
-        /// Text as received; formats escape it.
+        /// Text as received; the formats escape it.
         text: String,
         /// Tone of the text.
         tone: Tone,
@@ -193,7 +193,7 @@ impl Cell {
                 let signed = low.starts_with(['+', '-']) || high.starts_with(['+', '-']);
                 match (low == high, signed) {
                     (true, _) => low,
-                    // A dash between two signs would look like one of them.
+                    // A dash between two signs would be mistaken for a sign.
                     (false, true) => format!("{low} to {high}"),
                     (false, false) => format!("{low}–{high}"),
                 }
@@ -230,22 +230,37 @@ pub(crate) struct RowField {
 }
 
 impl RowField {
-    /// Value in any column.
+    /// Creates a value in any column.
     pub(crate) fn new(column: Column, cell: impl Into<Cell>) -> Self {
         Self { column, cell: cell.into() }
     }
 
-    /// Text.
+    /// Creates a text value.
     pub(crate) fn text(name: &str, text: impl Into<String>) -> Self {
         Self::new(Column::text(name), Cell::text(text))
     }
 
-    /// Count; missing for `None`.
+    /// Creates a text value, which may be wrapped when space is short.
+    pub(crate) fn long_text(name: &str, text: impl Into<String>) -> Self {
+        Self::new(Column::long_text(name), Cell::text(text))
+    }
+
+    /// Creates a value in a column whose cells include their own units.
+    pub(crate) fn mixed(name: &str, cell: impl Into<Cell>) -> Self {
+        Self::new(Column::mixed(name), cell)
+    }
+
+    /// Creates a number of bytes; missing for `None`.
+    pub(crate) fn bytes(name: &str, bytes: impl Into<Option<u64>>) -> Self {
+        Self::number(name, Unit::Bytes, bytes.into().map(|bytes| bytes as f64))
+    }
+
+    /// Creates a count; missing for `None`.
     pub(crate) fn count(name: &str, count: impl Into<Option<u64>>) -> Self {
         Self::new(Column::count(name), count.into().map_or(Cell::Missing, Cell::whole))
     }
 
-    /// Number in a unit; missing for `None` and values that are not finite.
+    /// Creates a number in a unit; missing for `None` and values that are not finite.
     pub(crate) fn number(name: &str, unit: Unit, value: impl Into<Option<f64>>) -> Self {
         Self::new(Column::number(name, unit), Cell::measured(value, unit))
     }
@@ -267,7 +282,7 @@ pub struct Table {
     pub keys: usize,
     /// Columns from left to right.
     pub columns: Vec<Column>,
-    /// Rows, each as long as there are columns.
+    /// Rows, each with one cell for each column.
     pub rows: Vec<Vec<Cell>>,
     /// Title under which formats that support it show the table collapsed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -281,7 +296,8 @@ impl Table {
         Self { name, caption, keys: 1, columns, rows: Vec::new(), folded: None }
     }
 
-    /// Creates a table of rows that all have the same columns; without rows it has none.
+    /// Creates a table of rows that all have the same columns; without rows, the table has no
+    /// columns.
     pub(crate) fn from_rows(
         name: &str,
         caption: &str,

@@ -1,5 +1,5 @@
-//! Verdicts as shown in tables and charts: a sign before the word, so that meaning depends on
-//! neither colour nor shape alone.
+//! Verdicts as shown in tables and charts, with a sign before the word, so that their meaning does
+//! not depend on colour or shape alone.
 
 use treering_analysis::compare::Verdict;
 

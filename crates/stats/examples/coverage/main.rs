@@ -1,9 +1,9 @@
-//! Coverage of the intervals, false alarms and missed differences of the verdicts, by simulation
-//! with known truth. Prints Markdown tables, the ones in `docs/evidence/statistics.md`.
+//! Simulates data with known truth to measure the coverage of the intervals, and the false alarms
+//! and missed differences of the verdicts. Prints the Markdown tables of
+//! `docs/evidence/statistics.md`.
 //!
-//! Not here: any statistic. Everything judged is called through the public
-//! functions, except the methods of the comparison columns (`bca`, `welch`). Seeded: two
-//! runs print the same.
+//! Not here: the statistics themselves. The program calls public functions of the crate, except for
+//! the methods in the comparison columns (`bca`, `welch`). It is seeded: two runs print the same.
 //!
 //! Run: `cargo run --release -p treering-stats --example coverage [repetitions]`
 
@@ -62,7 +62,7 @@ fn interval_coverage(repetitions: usize) {
     for (kind, noise) in
         [Noise::Normal, Noise::Skewed, Noise::Outliers, Noise::Serial].into_iter().enumerate()
     {
-        let (mean, pseudomedian) = noise.truths();
+        let (mean, pseudomedian) = noise.true_locations();
         for rounds in ROUNDS {
             let mut source = RandomSource::seeded(100 + kind as u64);
             let (mut t, mut ours, mut bca, mut bootstraps) = (0, 0, 0, 0);
@@ -74,7 +74,7 @@ fn interval_coverage(repetitions: usize) {
                     stats::hodges_lehmann(&series, 0.95).ok().and_then(|shift| shift.interval);
                 let (Some(student), Some(shift)) = (student, shift) else { continue };
                 t += usize::from(student.contains(mean));
-                // Below six rounds treering's interval is Student's t, about the mean.
+                // Below six rounds the interval is Student's t interval of the mean.
                 let target = if rounds < stats::FEWEST_ROUNDS { mean } else { pseudomedian };
                 ours += usize::from(shift.contains(target));
                 width_t += student.half_width();
@@ -133,7 +133,7 @@ fn judged(rounds: &[Vec<f64>; 2]) -> Finding {
     stats::judge(&question, ALPHA).expect("valid rounds").finding
 }
 
-/// Findings counted: better or worse, small, same, unclear.
+/// Counts of findings by category; better and worse are counted together.
 #[derive(Default)]
 struct FindingCounts {
     alarms: usize,

@@ -1,6 +1,6 @@
 //! Noise with known truth: the series and rounds that the simulations draw.
 //!
-//! Not here: what is done with them (`main.rs`). Seeded, so that tables repeat.
+//! Not here: the methods applied to them (`main.rs`). The draws are seeded, so that tables repeat.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -12,13 +12,15 @@ pub(crate) enum Noise {
     Normal,
     Skewed,
     Outliers,
-    /// The series itself has memory.
+    /// Values of one series are autocorrelated.
     Serial,
-    /// Both runs of a round move together.
+    /// Both runs of a round share a drift.
     SharedDrift,
-    /// The machine has memory; rounds are interleaved in random order, as treering runs them.
+    /// The noise of the machine is autocorrelated; rounds are interleaved in random order, as
+    /// treering runs them.
     SerialInterleaved,
-    /// The machine has memory; all runs of one side, then all of the other.
+    /// The noise of the machine is autocorrelated; all runs of one side precede all runs of the
+    /// other.
     SerialBlocks,
 }
 
@@ -50,9 +52,9 @@ impl Noise {
         }
     }
 
-    /// True mean and pseudomedian of such a series, the targets of the t interval and the
-    /// signed-rank interval.
-    pub(crate) fn truths(self) -> (f64, f64) {
+    /// True mean and pseudomedian of a series with this noise, the targets of the t interval and
+    /// the signed-rank interval.
+    pub(crate) fn true_locations(self) -> (f64, f64) {
         match self {
             // The median of the mean of two exponentials: (1 + 2m) e^(-2m) = 1/2.
             Self::Skewed => (1.0, bisect(|m| 1.0 - (1.0 + 2.0 * m) * (-2.0 * m).exp())),
@@ -98,7 +100,7 @@ impl RandomSource {
         (-2.0 * self.unit().ln()).sqrt() * angle.cos()
     }
 
-    /// Mean 1, standard deviation 1.
+    /// Exponential random number with mean 1 and standard deviation 1.
     fn exponential(&mut self) -> f64 {
         -self.unit().ln()
     }
@@ -115,7 +117,7 @@ impl RandomSource {
             .collect()
     }
 
-    /// The noise of the runs of two sides.
+    /// Draws the noise of `n` runs of each of two sides.
     fn sides(&mut self, n: usize, noise: Noise) -> Vec<Vec<f64>> {
         match noise {
             Noise::SerialInterleaved => {
@@ -137,8 +139,8 @@ impl RandomSource {
         }
     }
 
-    /// The values of the rounds of two variants of equal noise; the variant is `factor` times as
-    /// slow. The noise of a single run has the coefficient of variation `variation`.
+    /// Draws values of the rounds of two variants with equal noise; the second is slower by
+    /// `factor`. `variation` is the coefficient of variation of a single run.
     pub(crate) fn rounds(
         &mut self,
         n: usize,

@@ -1,8 +1,9 @@
-//! Welch's t test, which treering does not use: for the columns that show what it would say.
+//! Welch's t test. treering does not use it; the simulation shows its decisions in columns for
+//! comparison.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Two-sided p of Welch's t test; 1 without any spread.
+/// Two-sided p-value of Welch's t test; 1 if both sides are constant.
 pub(crate) fn welch_p(a: &[f64], b: &[f64]) -> f64 {
     let figures = |values: &[f64]| {
         let n = values.len() as f64;

@@ -14,17 +14,19 @@ fn normal(source: &mut Xoshiro256PlusPlus) -> f64 {
     (-2.0 * (1.0 - unit()).ln()).sqrt() * (std::f64::consts::TAU * unit()).cos()
 }
 
-/// Corner shapes: this power of the depth and of the knee is added.
+/// Corner shapes by exponent: a larger exponent makes a sharper corner.
 const POWERS: [(&str, f64); 4] =
     [("sharp", 1000.0), ("power of 4", 4.0), ("power of 2", 2.0), ("power of 1", 1.0)];
 
-/// A throughput that saturates: rising by one for one, then flat, with a bend of its own.
+/// Throughput that grows in proportion to the depth up to `turn` and is constant beyond it; `power`
+/// sets the sharpness of the corner.
 fn throughput(depth: f64, turn: f64, power: f64) -> f64 {
     let (small, large) = (depth.min(turn), depth.max(turn));
     small * (1.0 + (small / large).powf(power)).powf(-1.0 / power)
 }
 
-/// The depth farthest from the chord, both axes from 0 to 1, depths by their logarithms.
+/// Depth farthest from the chord, by Kneedle, with both axes scaled to 0..1 and the depth on a
+/// logarithmic scale.
 fn kneedle(means: &[f64]) -> f64 {
     let last = DEPTHS.len() - 1;
     let height = |at: usize| {
@@ -45,7 +47,7 @@ fn main() {
         for (rounds, cov) in [6, 10].into_iter().flat_map(|r| [0.02, 0.05, 0.10].map(|c| (r, c))) {
             let (mut lines, mut chords, mut detected, mut covered) = (Vec::new(), Vec::new(), 0, 0);
             for number in 0..CURVES {
-                // Anywhere from 6 to 40.
+                // Knees are spread from 6 to 40 on a logarithmic scale.
                 let turn = 6.0 * (40.0_f64 / 6.0).powf(number as f64 / CURVES as f64);
                 let round = |source: &mut Xoshiro256PlusPlus| -> Vec<f64> {
                     DEPTHS

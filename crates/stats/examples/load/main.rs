@@ -1,5 +1,6 @@
-//! Coverage of the load search: how often its interval contains the rate at which a simulated
-//! server keeps the latency in the long run. Prints the table of docs/evidence/load.md.
+//! Coverage of the load search: the share of searches whose interval contains the rate at which a
+//! simulated server just keeps the latency limit in the long run. Prints the table of
+//! docs/evidence/load.md.
 #![expect(clippy::disallowed_macros, reason = "an example prints its tables")]
 
 use rand_core::{Rng, SeedableRng};
@@ -7,10 +8,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use treering_stats::{LoadAnswer, LoadProbe, LoadSearch, LoadTerms};
 
 const SEARCHES: u32 = 200;
-/// Seconds of a probe, and before it.
+/// Duration of a probe and of the warm-up before it, in seconds.
 const PROBE: f64 = 3.0;
 const WARM_UP: f64 = 1.0;
-/// Requests by which the long run is known.
+/// Number of simulated requests that determine the long-run share of late ones.
 const LONG: usize = 8_000_000;
 /// Consecutive requests per part.
 const PART: usize = 200_000;
@@ -19,7 +20,7 @@ const PART: usize = 200_000;
 #[derive(Clone, Copy)]
 enum Service {
     Constant,
-    /// Logarithms with this standard deviation.
+    /// Log-normal; the logarithms have this standard deviation.
     Lognormal(f64),
 }
 
@@ -40,18 +41,19 @@ impl Service {
     }
 }
 
-/// Latencies of Poisson arrivals at so many servers, first come, first served.
+/// Arrival times and latencies of Poisson arrivals at a queue with `servers` servers, first come,
+/// first served.
 fn latencies(
     (service, servers): (Service, usize),
     rate: f64,
-    mut goes_on: impl FnMut(usize, f64) -> bool,
+    mut continues: impl FnMut(usize, f64) -> bool,
     source: &mut Xoshiro256PlusPlus,
 ) -> Vec<(f64, f64)> {
     let mut free = vec![0.0_f64; servers];
     let (mut at, mut requests) = (0.0, Vec::new());
     loop {
         at -= unit(source).ln() / rate;
-        if !goes_on(requests.len(), at) {
+        if !continues(requests.len(), at) {
             return requests;
         }
         let first = (0..servers).min_by(|a, b| free[*a].total_cmp(&free[*b])).unwrap_or(0);
@@ -61,7 +63,7 @@ fn latencies(
     }
 }
 
-/// The share of requests that are late in the long run.
+/// Share of late requests in the long run.
 fn long_run(
     server: (Service, usize),
     (rate, bound): (f64, f64),
@@ -76,8 +78,8 @@ fn long_run(
     f64::from(late) / LONG as f64
 }
 
-/// The rate at which the share of late requests is the one that is allowed, in the long run.
-fn truth(server: (Service, usize), bound: f64, allowed: f64) -> f64 {
+/// Rate at which the long-run share of late requests equals `allowed`, found by bisection.
+fn true_rate(server: (Service, usize), bound: f64, allowed: f64) -> f64 {
     let (mut low, mut high) = (0.05 * 1e3 * server.1 as f64, 1e3 * server.1 as f64);
     for _ in 0..12 {
         let middle = f64::midpoint(low, high);
@@ -88,13 +90,13 @@ fn truth(server: (Service, usize), bound: f64, allowed: f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// A probe as `treering load` makes it.
+/// Simulates one probe of `treering load`.
 fn probe(
     server: (Service, usize),
     (rate, bound): (f64, f64),
     source: &mut Xoshiro256PlusPlus,
 ) -> LoadProbe {
-    // As the command: at low rates longer.
+    // The command probes low rates for longer, too.
     let seconds = PROBE.max(500.0 / rate);
     let mut requests = latencies(server, rate, |_, at| at < WARM_UP + seconds, source);
     requests.retain(|(at, _)| *at >= WARM_UP);
@@ -117,7 +119,7 @@ fn main() {
     ];
     for (service, count, bound, name) in servers {
         let (server, allowed) = ((service, count), 0.01);
-        let truth = truth(server, bound, allowed);
+        let true_rate = true_rate(server, bound, allowed);
         let mut source = Xoshiro256PlusPlus::seed_from_u64(1);
         let (mut errors, mut widths, mut held, mut probes) = (Vec::new(), Vec::new(), 0_u32, 0);
         for seed in 0..SEARCHES {
@@ -134,8 +136,8 @@ fn main() {
             }
             probes += search.probes();
             let LoadAnswer::At { rate, interval } = search.answer() else { continue };
-            held += u32::from(interval.contains(truth));
-            errors.push((rate / truth).ln());
+            held += u32::from(interval.contains(true_rate));
+            errors.push((rate / true_rate).ln());
             widths.push((interval.high / interval.low).ln() / 2.0);
         }
         let middle = |values: &mut Vec<f64>| {
@@ -143,7 +145,8 @@ fn main() {
             100.0 * values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
         };
         println!(
-            "| {name} | {count} | {} ms | {truth:.0}/s | {:.0} % | {:+.1} % | {:.1} % | {:.0} |",
+            "| {name} | {count} | {} ms | {true_rate:.0}/s | {:.0} % | {:+.1} % | {:.1} % | \
+             {:.0} |",
             1e3 * bound,
             100.0 * f64::from(held) / f64::from(SEARCHES),
             middle(&mut errors),

@@ -1,8 +1,8 @@
-//! Series with a known truth.
+//! Simulated series whose true level shifts are known.
 
 use crate::noise::{Noise, RandomSource};
 
-/// The points of a series around their level.
+/// Distribution of the points around their level.
 #[derive(Clone, Copy)]
 pub(crate) enum Scatter {
     Normal,
@@ -14,19 +14,19 @@ pub(crate) enum Scatter {
     Outliers,
     /// Normal with a single point ten standard deviations away.
     Spike,
-    /// Normal, three times as wide from the middle on.
+    /// Normal, with three times the standard deviation in the second half.
     Tripled,
-    /// Each point remembers the last one, AR(1).
+    /// Autoregressive of order one, AR(1), with this correlation of neighbours.
     Memory(f64),
 }
 
 impl Scatter {
-    /// Scatters whose points are independent and alike.
+    /// Scatters with independent, identically distributed points.
     pub(crate) const INDEPENDENT: [Self; 5] =
         [Self::Normal, Self::HeavyTailed, Self::Skewed, Self::LogNormal, Self::Outliers];
 }
 
-/// The level of a series.
+/// True course of the level.
 #[derive(Clone, Copy)]
 pub(crate) enum Shape {
     Flat,
@@ -34,35 +34,35 @@ pub(crate) enum Shape {
     Step {
         ratio: f64,
     },
-    /// Another level from a third of the series on, for a while.
+    /// A different level for `length` points, starting after a third of the series.
     Bump {
         length: usize,
         ratio: f64,
     },
-    /// Another level and the first one by turns, from these points on.
+    /// The level alternates between two values, switching at these points.
     Turns {
         starts: &'static [usize],
         ratio: f64,
     },
-    /// Another level at the end.
+    /// A different level for the last `length` points.
     Tail {
         length: usize,
         ratio: f64,
     },
 }
 
-/// A kind of series.
+/// Kind of simulated series.
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) points: usize,
     pub(crate) scatter: Scatter,
     pub(crate) cov: f64,
     pub(crate) shape: Shape,
-    /// Series judged together.
+    /// Number of series judged together.
     pub(crate) judged: usize,
 }
 
-/// A drawn series of logarithms, and where its level changes.
+/// Simulated series of logarithms with the positions at which its level changes.
 pub(crate) struct DrawnSeries {
     pub(crate) values: Vec<f64>,
     pub(crate) edges: Vec<usize>,
@@ -139,7 +139,7 @@ fn heavy_tailed(source: &mut RandomSource) -> f64 {
     source.normal() / squares.sqrt()
 }
 
-/// Log-normal of which the logarithm has the standard deviation 1/2: a skewness of 1.75.
+/// Log-normal random number whose logarithm has the standard deviation 1/2; its skewness is 1.75.
 fn log_normal(source: &mut RandomSource) -> f64 {
     let of_log: f64 = 0.25;
     let mean = (of_log / 2.0).exp();

@@ -1,5 +1,5 @@
-//! Series in files: somebody's own, as one column of a CSV file or one number on each line, and
-//! drawn ones for other programs.
+//! Series in files: reads a series of the user, from a column of a CSV file or one number per line,
+//! and writes simulated ones for other programs.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use crate::cases::Case;
 use crate::methods::Method;
 
-/// Prints where each method finds shifts in the positive numbers of a column, by its name in the
-/// first line; without a name each line is a number.
+/// Prints the shifts that each method finds in a column of positive numbers. The first line names
+/// the columns; without `column` every line is a number.
 pub(crate) fn shifts_of(file: &str, column: Option<&str>) -> Result<(), Box<dyn Error>> {
     let text = std::fs::read_to_string(file)?;
     let mut lines = text.lines();
@@ -34,7 +34,7 @@ pub(crate) fn shifts_of(file: &str, column: Option<&str>) -> Result<(), Box<dyn 
     Ok(())
 }
 
-/// Writes `each` series of every case, one on a line: name; edges; values.
+/// Writes `each` series of every case, one per line, as name; edges; values.
 pub(crate) fn write(file: &str, cases: &[Case], each: u64) -> Result<(), Box<dyn Error>> {
     let mut text = String::new();
     for case in cases {

@@ -1,11 +1,10 @@
-//! `shifts`: how often shifts of level in a history are found, where, and how often there is none:
-//! the tables of `docs/evidence/history.md`. Series with a known truth, treering's method and
-//! others.
+//! `shifts`: simulates histories with known truth, and counts the level shifts that treering's
+//! method and others find, and their false alarms. Prints the tables of `docs/evidence/history.md`.
 //!
 //!     cargo run --release -p treering-stats --example shifts
 //!
-//! Or where the methods find shifts in a series of your own, or the series of the first two tables
-//! in a file, for other programs:
+//! Given a file, it prints the shifts that the methods find in that series. With `--write`, it
+//! writes the series of the first two tables to a file for other programs:
 //!
 //!     cargo run --release -p treering-stats --example shifts FILE.csv [COLUMN]
 //!     cargo run --release -p treering-stats --example shifts --write FILE
@@ -25,17 +24,17 @@ use methods::Method;
 use noise::RandomSource;
 use treering_stats::{HistoryPoint, SHIFT_PLAN, history_memory, level_shifts};
 
-/// Series of each kind.
+/// Number of simulated series of each kind.
 const SERIES: usize = 600;
 
 /// Results over many series.
 #[derive(Clone, Copy, Default)]
 struct ShiftScore {
     series: usize,
-    /// Edges of the truth, and those with a shift within two points.
+    /// Number of true edges, and of those with a detected shift within two points.
     edges: usize,
     found: usize,
-    /// Series with a shift.
+    /// Number of series with any detected shift.
     alarms: usize,
 }
 
@@ -80,9 +79,9 @@ fn table(title: &str, cases: &[Case], shown: impl Fn(&ShiftScore) -> String) {
     }
 }
 
-/// Alarms over all looks at a growing history: any, and of a level that began in the newest five
-/// points.
-fn looks() {
+/// Prints the false alarms over all looks at a growing history: alarms of any kind, and alarms
+/// about a level that began in the newest five points.
+fn alarms_over_looks() {
     println!(
         "\nQuiet histories of 80 points, looked at after each from the 20th on: with an alarm"
     );
@@ -105,8 +104,8 @@ fn looks() {
     }
 }
 
-/// Series whose memory is seen.
-fn memories() {
+/// Prints the share of series whose autocorrelation is detected.
+fn detected_autocorrelation() {
     println!("\nSeries whose memory is seen, %\n\n| memory | 15 | 30 | 60 | 200 points |");
     println!("|---|---|---|---|---|");
     let print = |name: &str, draw: &dyn Fn(usize, &mut RandomSource) -> Vec<f64>| {
@@ -137,8 +136,8 @@ fn memories() {
     });
 }
 
-/// Series of the first table: a level that is 6 % worse for a while.
-fn bumps() -> Vec<Case> {
+/// Series of the first table, in which the level is 6 % worse for a while.
+fn bump_cases() -> Vec<Case> {
     let scatters = [Scatter::Normal, Scatter::HeavyTailed];
     let of = |scatter: Scatter, cov: f64, length: usize| Case {
         shape: Shape::Bump { length, ratio: 1.06 },
@@ -191,7 +190,7 @@ fn steps() -> Vec<Case> {
 }
 
 /// Series with several steps.
-fn turns() -> Vec<Case> {
+fn turn_cases() -> Vec<Case> {
     let case = |(points, starts, cov): (usize, &'static [usize], f64)| Case {
         shape: Shape::Turns { starts, ratio: 1.1 },
         cov,
@@ -207,19 +206,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.as_slice() {
         [option, file] if option == "--write" => {
-            return file::write(file, &[bumps(), quiet()].concat(), SERIES as u64);
+            return file::write(file, &[bump_cases(), quiet()].concat(), SERIES as u64);
         }
         [file, column @ ..] => {
             return file::shifts_of(file, column.first().map(String::as_str));
         }
         [] => {}
     }
-    table("+6 % for so many of 60 points: edges found, %", &bumps(), ShiftScore::found_percent);
+    table(
+        "+6 % for so many of 60 points: edges found, %",
+        &bump_cases(),
+        ShiftScore::found_percent,
+    );
     table("No change of level: series with a shift, %", &quiet(), ShiftScore::alarm_percent);
     table("A step of 5 % in the middle: found, %", &steps(), ShiftScore::found_percent);
     table("A new level at the end: found, %", &tails(), ShiftScore::found_percent);
-    table("Several steps: edges found, %", &turns(), ShiftScore::found_percent);
-    looks();
-    memories();
+    table("Several steps: edges found, %", &turn_cases(), ShiftScore::found_percent);
+    alarms_over_looks();
+    detected_autocorrelation();
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! The methods that are compared: treering's, and PELT by its paper. `docs/evidence/history.md` has
-//! other programs beside them.
+//! Compared methods: treering's, and PELT as its paper describes it. `docs/evidence/history.md`
+//! also compares other programs.
 
 use treering_stats::{HistoryPoint, SHIFT_PLAN, ShiftPlan, level_shifts};
 
@@ -9,7 +9,7 @@ const BY_MEDIAN_DEVIATION: f64 = 1.4826;
 #[derive(Clone, Copy)]
 pub(crate) enum Method {
     Treering,
-    /// Exact optimum of squared costs at this many log n for each change (Killick 2012).
+    /// Exact minimum of the squared costs; each change costs this many times log n (Killick 2012).
     Pelt(u8),
 }
 
@@ -40,8 +40,9 @@ impl Method {
     }
 }
 
-/// Levels of at least three points with the least sum of squares, at `penalty` log n variances for
-/// each change; the variance from the median difference of neighbours.
+/// Starts of the levels, each of at least three points, that minimise the squared deviations plus
+/// `penalty` × log n × variance per change. The variance comes from the median difference of
+/// neighbours.
 fn least_squares(values: &[f64], penalty: f64) -> Vec<usize> {
     let n = values.len();
     let mut steps: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();

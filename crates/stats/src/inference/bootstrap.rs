@@ -1,7 +1,7 @@
 //! The percentile interval of bootstrap replicates, for statistics that have no formula.
 //!
-//! Not here: the resampling (`knee`), and the default comparison, which is exact: at
-//! 5 to 15 rounds a bootstrap that promises 95 per cent keeps .73 to .91.
+//! Not here: the resampling (`knee`), and the default comparison, which is exact: at 5 to 15 rounds
+//! a nominal 95 per cent bootstrap interval has a coverage of .73 to .91.
 
 use crate::error::StatsError;
 use crate::input::{require_count, require_finite, require_probability, sorted};

@@ -1,10 +1,10 @@
 //! Value at which a growing share crosses an allowed share.
 //!
-//! Late requests come in bursts, so that most probes see fewer than the average; therefore the
-//! counts of late requests are modelled, not whether a probe exceeded the limit. A local logistic
-//! regression of the counts on the logarithm of the value (McCullagh and Nelder 1989,
-//! quasi-likelihood with the overdispersion estimated; weights as in Cleveland 1979), its crossing
-//! by the delta method with Student's t.
+//! Late requests come in bursts, so that most probes see fewer than the average. Therefore the
+//! model uses the counts of late requests, rather than whether each probe exceeded the limit. It is
+//! a local logistic regression of the counts on the logarithm of the value (McCullagh and Nelder
+//! 1989, quasi-likelihood with estimated overdispersion; weights as in Cleveland 1979). The
+//! interval of the crossing comes from the delta method with Student's t.
 
 use crate::distribution::t_quantile;
 
@@ -19,7 +19,7 @@ pub(crate) struct CountsAtValue {
     pub(crate) late: f64,
 }
 
-/// Factor from the crossing beyond which values have no weight.
+/// Range of the regression: values farther from the crossing than this factor have no weight.
 const REACH: f64 = 1.5;
 /// Fewest counts with a positive weight.
 const FEWEST: usize = 6;
@@ -31,10 +31,10 @@ const EDGE: f64 = 1e-9;
 /// Line through the logits near the crossing.
 #[derive(Clone, Copy)]
 struct LogitLine {
-    /// Logit at the evaluation point, and slope.
+    /// Logit at the evaluation point, and the slope there.
     level: f64,
     slope: f64,
-    /// Variances of both, and their covariance.
+    /// Variances of `level` and `slope`, and their covariance.
     of_level: f64,
     of_slope: f64,
     of_both: f64,
@@ -50,20 +50,20 @@ pub(crate) fn crossing(
     allowed: f64,
     confidence: f64,
 ) -> Option<[f64; 3]> {
-    let wanted = logit(allowed);
+    let target = logit(allowed);
     let (mut at, mut ends_found) = (near, None);
     for _ in 0..ROUNDS {
         let line = fit(counts, at)?;
         if line.slope <= 0.0 {
             return None;
         }
-        let away = ((wanted - line.level) / line.slope).clamp(-0.3, 0.3);
-        let variance = line.of_level + away * away * line.of_slope + 2.0 * away * line.of_both;
+        let step = ((target - line.level) / line.slope).clamp(-0.3, 0.3);
+        let variance = line.of_level + step * step * line.of_slope + 2.0 * step * line.of_both;
         let error = variance.max(0.0).sqrt() / line.slope;
         let half = error * t_quantile(f64::midpoint(1.0, confidence), line.freedom);
-        at += away;
+        at += step;
         ends_found = Some([at - half, at, at + half]);
-        if away.abs() < 1e-4 {
+        if step.abs() < 1e-4 {
             break;
         }
     }
@@ -101,7 +101,7 @@ fn fit(counts: &[CountsAtValue], at: f64) -> Option<LogitLine> {
         let mut normal = [0.0; 3];
         let mut right = [0.0; 2];
         for (point, weight) in &near {
-            let p = chance(level + slope * point.x);
+            let p = logistic(level + slope * point.x);
             let w = weight * point.all * p * (1.0 - p);
             let residual = weight * (point.late - point.all * p);
             normal[0] += w;
@@ -119,7 +119,7 @@ fn fit(counts: &[CountsAtValue], at: f64) -> Option<LogitLine> {
             inverse[0] * right[0] + inverse[1] * right[1],
             inverse[1] * right[0] + inverse[2] * right[1],
         ];
-        // Full steps can diverge if one side has no late requests.
+        // Full Newton steps can diverge if one side has no late requests.
         let shrink = (3.0 / steps[0].abs().max(steps[1].abs() / 10.0).max(3.0)).min(1.0);
         level += shrink * steps[0];
         slope += shrink * steps[1];
@@ -130,7 +130,7 @@ fn fit(counts: &[CountsAtValue], at: f64) -> Option<LogitLine> {
     let total: f64 = near.iter().map(|(_, weight)| weight).sum();
     let freedom = (total - 2.0).max(1.0);
     let pearson = |(point, weight): &(CountsAtValue, f64)| {
-        let p = chance(level + slope * point.x);
+        let p = logistic(level + slope * point.x);
         weight * (point.late - point.all * p).powi(2) / (point.all * p * (1.0 - p)).max(EDGE)
     };
     let spread = (near.iter().map(pearson).sum::<f64>() / freedom).max(1.0);
@@ -140,12 +140,12 @@ fn fit(counts: &[CountsAtValue], at: f64) -> Option<LogitLine> {
         of_level: spread * inverse[0],
         of_slope: spread * inverse[2],
         of_both: spread * inverse[1],
-        // A few bursts are less informative about their spread than normal errors would be.
+        // With few bursts their spread is known less well than it would be with normal errors.
         freedom: (freedom / 2.0).max(1.0),
     })
 }
 
-fn chance(logit: f64) -> f64 {
+fn logistic(logit: f64) -> f64 {
     (1.0 / (1.0 + (-logit).exp())).clamp(EDGE, 1.0 - EDGE)
 }
 
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn the_crossing_of_exact_shares_is_found() {
-        // The logit grows by 4 for each unit, and is that of 1 % at 2.
+        // The logit increases by 4 per unit and corresponds to 1 % at 2.
         let count = |step: i32| {
             let x = 2.0 + 0.05 * f64::from(step);
             let logit = (0.01_f64 / 0.99).ln() + 4.0 * (x - 2.0);

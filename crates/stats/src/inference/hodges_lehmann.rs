@@ -1,9 +1,8 @@
 //! Hodges-Lehmann estimates of location and shift, with exact intervals.
 //!
-//! Not here: logarithms and pairing (`rounds`), p-values (`signed_rank`,
-//! `mann_whitney`). Preferred to mean and t because the interval keeps its promise under outliers
-//! and skew, and to the bootstrap because that one covers .73 to .91 of the time at 5 to 15 rounds
-//! where it promises .95.
+//! Not here: logarithms and pairing (`rounds`), p-values (`signed_rank`, `mann_whitney`). The exact
+//! interval has its nominal coverage even under outliers and skew, where Student's t has not, and
+//! at 5 to 15 rounds, where a bootstrap interval of nominal .95 has .73 to .91.
 //!
 //! Source: Hodges & Lehmann, Annals of Mathematical Statistics 34, 1963; the intervals as in
 //! Hollander, Wolfe & Chicken, "Nonparametric Statistical Methods", 3rd edition, sections 3.2, 3.3,
@@ -25,27 +24,28 @@ pub const FEWEST_ROUNDS: usize = 6;
 pub struct HodgesLehmann {
     /// The pseudomedian of one series, or the shift b - a of two; in their unit.
     pub estimate: f64,
-    /// `None` for a single value: one run allows no inference. Always contains the estimate.
+    /// Interval, which always contains the estimate; `None` for a single value, which allows no
+    /// inference.
     pub interval: Option<Interval>,
-    /// The rank at which the sorted averages or differences are cut, from 1; `None` for a t
-    /// interval.
+    /// Rank at which the sorted averages or differences are cut, from 1; `None` for a t interval.
     pub cut_rank: Option<usize>,
-    /// Too few values for the exact interval: the interval is Student's t and leans on normality.
+    /// True if there are too few values for the exact interval. The interval is then Student's t
+    /// and assumes normality.
     pub few_rounds: bool,
 }
 
-/// The pseudomedian of one series: the median of all averages (x_i + x_j)/2, i <= j.
+/// Pseudomedian of one series: the median of all averages (x_i + x_j)/2, i <= j.
 ///
 /// The interval lies between the k-th smallest and the k-th largest average, k = max(1, smallest k
-/// with P(W <= k) >= alpha/2), W the signed-rank statistic. Where no k holds the confidence (95 per
-/// cent: below six values) Student's t, flagged; for one value none. O(n log^2 n) above a hundred
-/// values.
+/// with P(W <= k) >= alpha/2), W the signed-rank statistic. If no k reaches the confidence (below
+/// six values at 95 per cent), the interval is Student's t and is flagged. A single value has none.
+/// The cost is O(n log^2 n) above a hundred values.
 pub fn hodges_lehmann(values: &[f64], confidence: f64) -> Result<HodgesLehmann, StatsError> {
     let [estimate] = hodges_lehmann_at(values, [confidence])?;
     Ok(estimate)
 }
 
-/// Computes the estimate at several confidences, for the cost of one.
+/// Computes the estimate with intervals at several confidences, at the cost of one.
 pub(crate) fn hodges_lehmann_at<const C: usize>(
     values: &[f64],
     confidences: [f64; C],
@@ -67,10 +67,11 @@ pub(crate) fn hodges_lehmann_at<const C: usize>(
     }))
 }
 
-/// The shift from `a` to `b`: the median of all differences b_j - a_i, in the unit of the values.
+/// Shift from `a` to `b`: the median of all differences b_j - a_i, in the unit of the values.
 ///
-/// The interval is cut by the same rule with the distribution of U. Where no k holds the
-/// confidence, Welch's t, flagged; none when a side has a single value.
+/// The interval is cut by the same rule as in [`hodges_lehmann`], with the distribution of U. If no
+/// k reaches the confidence, it is Welch's t and is flagged; with a single value on one side there
+/// is none.
 pub fn hodges_lehmann_shift(
     a: &[f64],
     b: &[f64],
@@ -80,7 +81,7 @@ pub fn hodges_lehmann_shift(
     Ok(estimate)
 }
 
-/// Computes the shift at several confidences, for the cost of one.
+/// Computes the shift with intervals at several confidences, at the cost of one.
 pub(crate) fn hodges_lehmann_shift_at<const C: usize>(
     a: &[f64],
     b: &[f64],
@@ -105,7 +106,7 @@ pub(crate) fn hodges_lehmann_shift_at<const C: usize>(
     }))
 }
 
-/// Two sides without any spread: the interval is the shift itself. `None` with one value on a side.
+/// Interval for two constant sides, which is the shift itself; `None` with one value on a side.
 fn flat_interval(a: &[f64], b: &[f64], confidence: f64) -> Option<Interval> {
     let shift = mean(b) - mean(a);
     let method = IntervalMethod::StudentT;

@@ -1,9 +1,9 @@
 //! The Mann-Whitney (Wilcoxon rank-sum) test: does one of two unpaired groups tend to be larger?
 //!
-//! Not here: the size of the shift (`hodges_lehmann`). Used for imported results
-//! without rounds; where rounds exist the paired test loses nothing and survives drift. Exact
-//! without ties up to 100 values in both groups, exact conditional on the midranks with ties up to
-//! 40, otherwise normal with corrections for ties and continuity.
+//! Not here: the size of the shift (`hodges_lehmann`). The test is used for imported results
+//! without rounds; where rounds exist, the paired test is as powerful and robust against drift. The
+//! p-value is exact up to 100 values in both groups without ties, exact conditional on the midranks
+//! up to 40 values with ties, and otherwise normal with corrections for ties and continuity.
 //!
 //! Source: Mann & Whitney, Annals of Mathematical Statistics 18, 1947; Lehmann, "Nonparametrics",
 //! 1975.
@@ -30,12 +30,12 @@ pub struct MannWhitney {
     pub method: TestMethod,
 }
 
-/// Mann-Whitney test. Values are ranked as given: equal means equal.
+/// Mann-Whitney test. Values are not rounded: only exactly equal values are tied.
 pub fn mann_whitney(a: &[f64], b: &[f64]) -> Result<MannWhitney, StatsError> {
     mann_whitney_of(a, b, None)
 }
 
-/// The same test by the normal approximation at any size.
+/// Mann-Whitney test by the normal approximation at any size.
 pub fn mann_whitney_normal(
     a: &[f64],
     b: &[f64],
@@ -44,7 +44,7 @@ pub fn mann_whitney_normal(
     mann_whitney_of(a, b, Some(continuity_correction))
 }
 
-/// The smallest two-sided p-value that m against n runs can ever give: 2 / C(m+n, m).
+/// Smallest two-sided p-value that m against n runs can reach: 2 / C(m+n, m).
 pub fn mann_whitney_smallest_p(m: u32, n: u32) -> f64 {
     let mut arrangements = 1.0_f64;
     for i in 1..=m.min(n) {
@@ -76,8 +76,8 @@ fn mann_whitney_of(a: &[f64], b: &[f64], normal: Option<bool>) -> Result<MannWhi
     })
 }
 
-/// P(|U - E| >= the observed distance), `None` above the limits. With ties the distribution need
-/// not be symmetric, so both tails are summed by distance.
+/// Exact P(|U - E| >= observed distance); `None` above the limits. With ties the distribution may
+/// be asymmetric, so both tails are summed by distance.
 fn exact_p(ranks: &Ranks, m: usize, n: usize, doubled_u: usize) -> Option<f64> {
     let doubled_mean = m * n;
     let distance = doubled_u.abs_diff(doubled_mean);
@@ -91,7 +91,7 @@ fn exact_p(ranks: &Ranks, m: usize, n: usize, doubled_u: usize) -> Option<f64> {
     if m + n > RANK_SUM_TIED_LIMIT {
         return None;
     }
-    // Distances from the mean are the same whichever group is summed: take the smaller.
+    // Distances from the mean do not depend on the group that is summed, so use the smaller one.
     let size = m.min(n);
     let counts = subset_sum_counts(&ranks.doubled, size);
     let centre = size * (m + n + 1);
@@ -122,7 +122,7 @@ mod tests {
     };
     use crate::interval::TestMethod;
 
-    /// {1, 2} against {3, 4}: six arrangements, two as extreme.
+    /// For {1, 2} against {3, 4}, two of the six arrangements are as extreme as this one.
     #[test]
     fn two_against_two_matches_the_hand_calculation() {
         let result = mann_whitney(&[1.0, 2.0], &[3.0, 4.0]).unwrap();
@@ -130,8 +130,8 @@ mod tests {
         assert!((result.p_value - 1.0 / 3.0).abs() < 1e-15);
     }
 
-    /// {1, 1} against {1, 2, 2}: midranks 2, 2, 2, 4.5, 4.5. R_a = 4, E = 6. Of the ten pairs: 3
-    /// sum to 4, 6 to 6.5, 1 to 9. As far as 2 from 6: the 3 and the 1.
+    /// For {1, 1} against {1, 2, 2} the midranks are 2, 2, 2, 4.5, 4.5, R_a = 4 and E = 6. Of the
+    /// ten pairs 3 sum to 4, 6 to 6.5, and 1 to 9; the 3 and the 1 are at least 2 away from 6.
     #[test]
     fn ties_match_the_hand_calculation() {
         let result = mann_whitney(&[1.0, 1.0], &[1.0, 2.0, 2.0]).unwrap();

@@ -1,10 +1,10 @@
 //! The exact null distributions of the signed-rank statistic W and of the rank-sum statistic U, by
 //! dynamic programming, and the rank k at which an exact interval is cut.
 //!
-//! Not here: tests and estimates that use them. Nothing is enumerated: the cost is
-//! the number of ranks times the largest sum. Sources: Wilcoxon, Biometrics Bulletin 1, 1945; Mann
-//! & Whitney, Annals of Mathematical Statistics 18, 1947; the tie-conditional form is the shift
-//! algorithm of Streitberg & Röhmel, 1986.
+//! Not here: tests and estimates that use them. The cost is the number of ranks times the largest
+//! sum, as arrangements are counted, not enumerated. Sources: Wilcoxon, Biometrics Bulletin 1,
+//! 1945; Mann & Whitney, Annals of Mathematical Statistics 18, 1947; the tie-conditional form is
+//! the shift algorithm of Streitberg & Röhmel, 1986.
 
 use crate::distribution::normal_quantile;
 
@@ -20,17 +20,17 @@ pub const RANK_SUM_TIED_LIMIT: usize = 40;
 /// exact: C(100, 50) still fits 128 bits.
 pub const RANK_SUM_EXACT_LIMIT: usize = 100;
 
-/// Largest number of ranks whose distribution is listed: half a million probabilities.
+/// Largest number of ranks for which the distribution is computed: half a million probabilities.
 pub const MOST_SIGNED_RANKS: usize = 1_000;
 
 /// Largest number of rounds for which the interval's rank comes from the exact distribution.
 const SIGNED_RANK_INTERVAL_LIMIT: usize = 100;
 
 /// P(sum = s) for s = 0..=total, when each rank is in the sum with probability one half. `ranks`
-/// are doubled midranks, so the index is twice W. At most [`MOST_SIGNED_RANKS`] ranks.
+/// are doubled midranks, so the index is twice W. Accepts at most [`MOST_SIGNED_RANKS`] ranks.
 ///
-/// The subsets are counted (only additions of non-negative numbers, below 2^1000) and scaled at the
-/// end.
+/// Subsets are counted by adding non-negative numbers below 2^1000, and the counts are scaled at
+/// the end.
 pub(crate) fn sign_sum_probabilities(ranks: &[usize]) -> Vec<f64> {
     let total: usize = ranks.iter().sum();
     let mut counts = vec![0.0; total + 1];
@@ -57,10 +57,10 @@ pub fn signed_rank_probabilities(n: usize) -> Option<Vec<f64>> {
 }
 
 /// Number of arrangements of m and n values with U = u, for u = 0..=mn; they sum to C(m+n, m).
-/// `None` above [`RANK_SUM_EXACT_LIMIT`] values, where the counts no longer fit.
+/// `None` above [`RANK_SUM_EXACT_LIMIT`] values, where the counts would overflow.
 ///
-/// The counts are the coefficients of the Gaussian binomial, the product over i = 1..=m of
-/// (1 - q^(n+i)) / (1 - q^i), which stays a polynomial after every i.
+/// The counts are the coefficients of the Gaussian binomial, the product over i = 1..=m of (1 -
+/// q^(n+i)) / (1 - q^i), which is a polynomial after every i.
 pub fn rank_sum_counts(m: usize, n: usize) -> Option<Vec<u128>> {
     if m.checked_add(n)? > RANK_SUM_EXACT_LIMIT {
         return None;
@@ -80,8 +80,8 @@ pub fn rank_sum_counts(m: usize, n: usize) -> Option<Vec<u128>> {
     Some(counts.into_iter().map(i128::unsigned_abs).collect())
 }
 
-/// Number of subsets of `size` ranks with each sum: index is the sum of doubled ranks. Exact in a
-/// double up to [`RANK_SUM_TIED_LIMIT`] ranks, since C(40, 20) is below 2^53.
+/// Number of subsets of `size` ranks for each sum; the index is the sum of doubled ranks. The
+/// counts are exact in a double up to [`RANK_SUM_TIED_LIMIT`] ranks, since C(40, 20) is below 2^53.
 pub(crate) fn subset_sum_counts(ranks: &[usize], size: usize) -> Vec<f64> {
     let mut descending = ranks.to_vec();
     descending.sort_unstable_by(|left, right| right.cmp(left));
@@ -110,12 +110,12 @@ pub(crate) struct CutRank {
     pub(crate) achieved: Option<f64>,
 }
 
-/// Cut rank k = max(1, smallest k with P(statistic <= k) >= tail). `None` if even k = 1 cannot
-/// reach the confidence, which is when P(statistic = 0) alone exceeds the tail.
+/// Cut rank k = max(1, smallest k with P(statistic <= k) >= tail). `None` if even k = 1 does not
+/// reach the confidence because P(statistic = 0) alone exceeds the tail.
 fn cut_rank(probabilities: &[f64], tail: f64) -> Option<CutRank> {
     let mut up_to = 0.0;
     for (k, &probability) in probabilities.iter().enumerate() {
-        // The tolerances keep a probability that equals the tail on the allowed side of rounding.
+        // With this tolerance, rounding errors cannot reject a probability that equals the tail.
         if k == 0 && probability > tail * (1.0 + 1e-12) {
             return None;
         }
@@ -128,7 +128,7 @@ fn cut_rank(probabilities: &[f64], tail: f64) -> Option<CutRank> {
     None
 }
 
-/// The normal approximation of the rule, with continuity correction.
+/// Normal approximation of the cut rank, with continuity correction.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -139,7 +139,7 @@ fn cut_rank_normal(mean: f64, deviation: f64, tail: f64) -> CutRank {
     CutRank { k: k as usize, achieved: None }
 }
 
-/// The cut ranks of the Walsh averages of n values, one for each tail (alpha/2).
+/// Cut ranks of the Walsh averages of n values, one for each tail (alpha/2).
 pub(crate) fn signed_rank_cuts<const T: usize>(n: usize, tails: [f64; T]) -> [Option<CutRank>; T] {
     if n <= SIGNED_RANK_INTERVAL_LIMIT {
         let probabilities = sign_sum_probabilities(&(1..=n).collect::<Vec<_>>());
@@ -151,7 +151,7 @@ pub(crate) fn signed_rank_cuts<const T: usize>(n: usize, tails: [f64; T]) -> [Op
     tails.map(|tail| Some(cut_rank_normal(mean, deviation, tail)))
 }
 
-/// The cut ranks of the differences between m and n values, one for each tail (alpha/2).
+/// Cut ranks of the differences between m and n values, one for each tail (alpha/2).
 pub(crate) fn rank_sum_cuts<const T: usize>(
     m: usize,
     n: usize,
@@ -166,7 +166,8 @@ pub(crate) fn rank_sum_cuts<const T: usize>(
     let (m, n) = (m as f64, n as f64);
     let deviation = (m * n * (m + n + 1.0) / 12.0).sqrt();
     tails.map(|tail| {
-        // One value against many: the smallest difference alone may exceed the tail.
+        // With one value against many, the probability of the smallest difference may exceed the
+        // tail.
         let possible = m.min(n) >= 2.0 || 1.0 / (m + n) <= tail;
         possible.then(|| cut_rank_normal(m * n / 2.0, deviation, tail))
     })
@@ -190,7 +191,7 @@ mod tests {
         assert!((large.iter().sum::<f64>() - 1.0).abs() < 1e-12);
     }
 
-    /// Doubled midranks 3, 3, 6 (two tied, then one): sums 0, 3, 3, 6, 6, 9, 9, 12.
+    /// Sums of the doubled midranks 3, 3, 6 (two tied, then one): 0, 3, 3, 6, 6, 9, 9, 12.
     #[test]
     fn tied_rank_counts_match_the_hand_calculation() {
         let probabilities = sign_sum_probabilities(&[3, 3, 6]);
@@ -233,8 +234,8 @@ mod tests {
         assert_eq!(rank_sum_cuts(4, 4, [0.025])[0].unwrap().k, 1);
     }
 
-    /// Five against five (mean 12.5, variance 25 * 11 / 12) and eight against seven (28, 56 * 16 /
-    /// 12).
+    /// Cut ranks for five against five values (mean 12.5, variance 25 * 11 / 12), and for eight
+    /// against seven (28, 56 * 16 / 12).
     #[test]
     fn normal_cut_ranks_match_the_hand_calculation() {
         assert_eq!(cut_rank_normal(12.5, (275.0_f64 / 12.0).sqrt(), 0.025).k, 3);
@@ -250,7 +251,7 @@ mod tests {
                 let mean = real * (real + 1.0) / 4.0;
                 let deviation = (real * (real + 1.0) * (2.0 * real + 1.0) / 24.0).sqrt();
                 let normal = cut_rank_normal(mean, deviation, tail).k;
-                // Within two per cent of the rank.
+                // The approximation is within two per cent of the exact rank.
                 assert!(
                     exact.abs_diff(normal) * 50 <= exact,
                     "n {n} tail {tail}: {exact} {normal}"

@@ -1,8 +1,8 @@
-//! Throughput as a function of the number of clients: Gunther's universal scalability model, `X(N)
-//! = λN / (1 + σ(N − 1) + κN(N − 1))`, with the contention σ and the coherency κ.
+//! Throughput as a function of the number of clients: Gunther's universal scalability model,
+//! `X(N) = λN / (1 + σ(N − 1) + κN(N − 1))`, with the contention σ and the coherency κ.
 //!
-//! `N / X(N)` is linear in `1/λ`, `σ/λ` and `κ/λ`, and errors are relative: least squares of the
-//! logarithms with non-negative coefficients, by Gauss-Newton steps.
+//! `N / X(N)` is linear in `1/λ`, `σ/λ` and `κ/λ`, and errors are relative. The fit minimises the
+//! squared errors of the logarithms with non-negative coefficients, by Gauss-Newton steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,11 +11,11 @@ use crate::distribution::{f_survival, t_quantile};
 use crate::input::{require_count, require_positive, require_same_length};
 use crate::{Interval, IntervalMethod, StatsError};
 
-/// Fewest different numbers of clients: with three the curve fits exactly.
+/// Fewest distinct numbers of clients; with three, the curve would always fit exactly.
 pub const FEWEST_SIZES: usize = 5;
 
-/// Lack-of-fit p-value below which the scatter of the sizes, instead of that of the trials,
-/// determines the uncertainty.
+/// Lack-of-fit p-value below which the uncertainty is derived from the scatter of the sizes around
+/// the curve instead of the scatter of the trials.
 const LACK_OF_FIT_BELOW: f64 = 0.05;
 
 /// Fitted model.
@@ -33,16 +33,16 @@ pub struct Scalability {
     pub coherency_interval: Interval,
     /// Number of clients with the highest throughput; `None` if κ is 0 or σ is at least 1.
     pub peak_clients: Option<f64>,
-    /// Interval of the peak, on a logarithmic scale; `None` if κ may be 0, when there may be no
-    /// peak.
+    /// Interval of the peak, computed on a logarithmic scale; `None` if κ may be 0, and the curve
+    /// may have no peak.
     pub peak_interval: Option<Interval>,
     /// Lack-of-fit p-value of the model; `None` if no size has two trials.
     pub lack_of_fit_p: Option<f64>,
 }
 
 impl Scalability {
-    /// Reports whether the sizes are consistent with the model, or the trials give no estimate of
-    /// chance.
+    /// Reports whether the sizes are consistent with the model. True, too, if no size has two
+    /// trials to estimate chance from.
     pub fn follows(&self) -> bool {
         self.lack_of_fit_p.is_none_or(|p| p >= LACK_OF_FIT_BELOW)
     }
@@ -55,8 +55,8 @@ impl Scalability {
     }
 }
 
-/// Fits the model to throughputs that were measured in these rounds: what a whole round gained or
-/// lost is taken off, if each round has every number of clients once.
+/// Fits the model to throughputs measured in rounds. If each round has every number of clients
+/// once, effects common to a round are removed first.
 ///
 /// # Errors
 /// If there are fewer than [`FEWEST_SIZES`] different numbers, or a value is not positive.
@@ -88,7 +88,7 @@ pub fn paired_scalability(
     fit(clients, &adjusted.collect::<Vec<f64>>(), distinct.len().saturating_sub(1), confidence)
 }
 
-/// Fits the model; as many degrees of freedom of the trials were spent before.
+/// Fits the model; `spent` is the number of degrees of freedom already used by the round effects.
 fn fit(
     clients: &[f64],
     throughputs: &[f64],
@@ -103,23 +103,24 @@ fn fit(
     sizes.sort_by(f64::total_cmp);
     sizes.dedup();
     require_count(sizes.len(), FEWEST_SIZES)?;
-    let LeastSquaresFit { rows, errors, part, is_free } = fitted(clients, throughputs);
-    // Uncertainty of the full model, even if a share was estimated as 0.
+    let LeastSquaresFit { rows, errors, coefficients, is_free } = fitted(clients, throughputs);
+    // The uncertainty is that of the full model, even if a share was estimated as 0.
     let scatter = scatter(clients, &errors, sizes.len(), spent);
     let covariance = inverse(&normal(&rows)).unwrap_or([[0.0; 3]; 3]);
-    let (single, contention, coherency) = (1.0 / part[0], part[1] / part[0], part[2] / part[0]);
+    let [base, linear, quadratic] = coefficients;
+    let (single, contention, coherency) = (1.0 / base, linear / base, quadratic / base);
     let reach_of = |variance: f64| {
         let spread = (variance * scatter.variance).max(0.0).sqrt();
         t_quantile(f64::midpoint(1.0, confidence), scatter.freedom) * spread
     };
-    // First-order covariance of two ratios; that of a ratio with itself is its variance.
+    // First-order covariance of two ratios; for a ratio with itself, this is its variance.
     let between = |(first_at, first_share): (usize, f64),
                    (second_at, second_share): (usize, f64)| {
         let [first, ..] = covariance;
         let shared = covariance[first_at][second_at]
             - second_share * first[first_at]
             - first_share * first[second_at];
-        (shared + first_share * second_share * first[0]) / part[0].powi(2)
+        (shared + first_share * second_share * first[0]) / base.powi(2)
     };
     let interval = |low: f64, high: f64| Interval {
         low,
@@ -166,21 +167,21 @@ struct TrialScatter {
     lack_of_fit_p: Option<f64>,
 }
 
-/// Computes the scatter of the trials around the curve; that of the sizes if the trials of a size
-/// agree with one another but not with the curve.
+/// Computes the scatter of the trials around the curve. If the trials of each size agree with one
+/// another but not with the curve, it is the scatter of the sizes.
 fn scatter(clients: &[f64], errors: &[f64], sizes: usize, spent: usize) -> TrialScatter {
     let mut groups: Vec<(f64, Vec<f64>)> = Vec::new();
-    for (size, &off) in clients.iter().zip(errors) {
+    for (size, &deviation) in clients.iter().zip(errors) {
         match groups.iter_mut().find(|(known, _)| known == size) {
-            Some((_, group)) => group.push(off),
-            None => groups.push((*size, vec![off])),
+            Some((_, group)) => group.push(deviation),
+            None => groups.push((*size, vec![deviation])),
         }
     }
     let (mut of_sizes, mut of_trials) = (0.0, 0.0);
     for (_, group) in &groups {
         let mean = group.iter().sum::<f64>() / group.len() as f64;
         of_sizes += group.len() as f64 * mean.powi(2);
-        of_trials += group.iter().map(|off| (off - mean).powi(2)).sum::<f64>();
+        of_trials += group.iter().map(|deviation| (deviation - mean).powi(2)).sum::<f64>();
     }
     let size_freedom = (sizes - 3) as f64;
     let trial_freedom = (errors.len() - sizes).saturating_sub(spent) as f64;
@@ -195,8 +196,8 @@ fn scatter(clients: &[f64], errors: &[f64], sizes: usize, spent: usize) -> Trial
     TrialScatter { variance: (of_sizes + of_trials) / freedom, freedom, lack_of_fit_p }
 }
 
-fn dot(row: &[f64; 3], part: &[f64; 3]) -> f64 {
-    row.iter().zip(part).map(|(left, right)| left * right).sum()
+fn dot(row: &[f64; 3], coefficients: &[f64; 3]) -> f64 {
+    row.iter().zip(coefficients).map(|(left, right)| left * right).sum()
 }
 
 /// Least-squares fit of the logarithms.
@@ -205,11 +206,11 @@ struct LeastSquaresFit {
     rows: Vec<[f64; 3]>,
     /// Residuals: log of `N / X` minus the model's value.
     errors: Vec<f64>,
-    part: [f64; 3],
+    coefficients: [f64; 3],
     is_free: [bool; 3],
 }
 
-/// Number of Gauss-Newton steps: all but the first few only change digits that are not shown.
+/// Number of Gauss-Newton steps. After the first few, only digits change that are not shown.
 const STEPS: usize = 40;
 
 fn fitted(clients: &[f64], throughputs: &[f64]) -> LeastSquaresFit {
@@ -217,43 +218,48 @@ fn fitted(clients: &[f64], throughputs: &[f64]) -> LeastSquaresFit {
     let pairs = || clients.iter().zip(throughputs);
     // Initial rows are divided by N / X, so the targets are 1.
     let rows: Vec<[f64; 3]> = pairs().map(|(n, x)| terms(n).map(|term| term * x / n)).collect();
-    let (mut part, mut is_free) = non_negative(&rows, &vec![1.0; rows.len()]);
-    let linear = |part: &[f64; 3]| -> (Vec<[f64; 3]>, Vec<f64>) {
+    let (mut coefficients, mut is_free) = non_negative(&rows, &vec![1.0; rows.len()]);
+    let linear = |coefficients: &[f64; 3]| -> (Vec<[f64; 3]>, Vec<f64>) {
         let of = |(n, x): (&f64, &f64)| {
-            let fitted = dot(&terms(n), part);
+            let fitted = dot(&terms(n), coefficients);
             (terms(n).map(|term| term / fitted), (n / x / fitted).ln())
         };
         pairs().map(of).unzip()
     };
     for _ in 0..STEPS {
-        let (rows, errors) = linear(&part);
+        let (rows, errors) = linear(&coefficients);
         let targets: Vec<f64> = errors.iter().map(|error| 1.0 + error).collect();
         let (next, free) = non_negative(&rows, &targets);
         if !next.iter().all(|value| value.is_finite()) {
             break;
         }
-        let is_same = next.iter().zip(&part).all(|(new, old)| (new - old).abs() <= 1e-12 * new);
-        (part, is_free) = (next, free);
+        let is_same =
+            next.iter().zip(&coefficients).all(|(new, old)| (new - old).abs() <= 1e-12 * new);
+        (coefficients, is_free) = (next, free);
         if is_same {
             break;
         }
     }
-    let (rows, errors) = linear(&part);
-    LeastSquaresFit { rows, errors, part, is_free }
+    let (rows, errors) = linear(&coefficients);
+    LeastSquaresFit { rows, errors, coefficients, is_free }
 }
 
-/// Best coefficients with non-negative shares, and flags of the free ones.
+/// Best coefficients with non-negative shares, and flags of the coefficients that are not fixed at
+/// 0.
 fn non_negative(rows: &[[f64; 3]], targets: &[f64]) -> ([f64; 3], [bool; 3]) {
-    let ways = [[true, true, true], [true, true, false], [true, false, true], [true, false, false]];
-    let fits = ways.into_iter().filter_map(|is_free| {
-        let part = least_squares(rows, targets, is_free)?;
-        let is_allowed = part[0] > 0.0 && part[1] >= 0.0 && part[2] >= 0.0;
-        let errors = rows.iter().zip(targets).map(|(row, target)| target - dot(row, &part));
+    let free_sets =
+        [[true, true, true], [true, true, false], [true, false, true], [true, false, false]];
+    let fits = free_sets.into_iter().filter_map(|is_free| {
+        let coefficients = least_squares(rows, targets, is_free)?;
+        let is_allowed = coefficients[0] > 0.0 && coefficients[1] >= 0.0 && coefficients[2] >= 0.0;
+        let errors = rows.iter().zip(targets).map(|(row, target)| target - dot(row, &coefficients));
         let error: f64 = errors.map(|error| error.powi(2)).sum();
-        is_allowed.then_some((error, part, is_free))
+        is_allowed.then_some((error, coefficients, is_free))
     });
     let best = fits.min_by(|left, right| left.0.total_cmp(&right.0));
-    best.map_or(([1.0, 0.0, 0.0], [true, false, false]), |(_, part, is_free)| (part, is_free))
+    best.map_or(([1.0, 0.0, 0.0], [true, false, false]), |(_, coefficients, is_free)| {
+        (coefficients, is_free)
+    })
 }
 
 /// Least squares in the free coefficients; the others are 0.
@@ -337,7 +343,7 @@ mod tests {
 
     #[test]
     fn a_peak_has_an_interval_if_coherency_is_nonzero() {
-        // Alternately above and below the curve.
+        // Values lie alternately above and below the curve.
         let sizes: Vec<f64> = SIZES.iter().flat_map(|size| [*size; 4]).collect();
         let measured = |contention, coherency, noise: f64| -> Vec<f64> {
             let of = |(place, size): (usize, &f64)| {
@@ -352,14 +358,14 @@ mod tests {
         assert!(interval.contains(planted) && interval.contains(peak), "{fitted:?}");
         assert!(interval.high / interval.low < 1.3, "{fitted:?}");
         assert!(fitted.follows(), "{fitted:?}");
-        // So little coherency is lost in so much noise: there may be no peak.
+        // A coherency this small is lost in the noise, and there may be no peak.
         let fitted = scalability(&sizes, &measured(0.3, 0.0001, 0.2), 0.95).unwrap();
         assert!(fitted.coherency_interval.low == 0.0 && fitted.peak_interval.is_none());
     }
 
     #[test]
     fn lack_of_fit_is_reported_and_widens_the_intervals() {
-        // Two CPUs: twice as much from two clients on, and no more.
+        // On two CPUs the throughput doubles with two clients and stays there.
         let sizes: Vec<f64> = SIZES.iter().flat_map(|size| [*size; 4]).collect();
         let of = |(place, size): (usize, &f64)| {
             let noise = if place % 2 == 0 { 1.01 } else { 0.99 };
@@ -383,14 +389,14 @@ mod tests {
         let measured: Vec<f64> = sizes.iter().enumerate().map(of).collect();
         let fitted = scalability(&sizes, &measured, 0.95).unwrap();
         for size in SIZES {
-            // The geometric mean is that of the model.
-            let off = fitted.throughput(size) / model(0.1, 0.002)(size) - 1.0;
-            assert!(off.abs() < 0.01, "{size}: {off}, {fitted:?}");
+            // The geometric mean of the values is the model.
+            let deviation = fitted.throughput(size) / model(0.1, 0.002)(size) - 1.0;
+            assert!(deviation.abs() < 0.01, "{size}: {deviation}, {fitted:?}");
         }
     }
 
     #[test]
-    fn what_a_whole_round_lost_widens_no_interval() {
+    fn round_effects_do_not_widen_intervals() {
         let (mut sizes, mut rounds, mut measured) = (Vec::new(), Vec::new(), Vec::new());
         for round in 0..5_u32 {
             for (place, size) in (0_u32..).zip(SIZES) {
@@ -407,7 +413,7 @@ mod tests {
             |fitted: &Scalability| fitted.contention_interval.high - fitted.contention_interval.low;
         assert!(2.0 * width(&paired) < width(&pooled), "{paired:?} {pooled:?}");
         assert!(paired.contention_interval.contains(0.03), "{paired:?}");
-        // Rounds without every size are not paired.
+        // Rounds that lack a size are not paired.
         let few = sizes.len() - 1;
         let fitted = paired_scalability(&sizes[..few], &measured[..few], &rounds[..few], 0.95);
         assert_eq!(fitted, scalability(&sizes[..few], &measured[..few], 0.95));
@@ -434,7 +440,7 @@ mod tests {
     fn intervals_have_their_nominal_coverage() {
         let (contention, coherency) = (0.08_f64, 0.002);
         let mut generator = Generator::seeded(7);
-        // The sum of twelve numbers between -1/2 and 1/2: nearly normal, of variance 1.
+        // The sum of twelve uniform numbers between -1/2 and 1/2 is nearly normal, with variance 1.
         let mut noise = || {
             (0..12).map(|_| generator.below(1 << 20) as f64 / f64::from(1 << 20) - 0.5).sum::<f64>()
         };

@@ -18,28 +18,28 @@ use crate::rank::{Ranks, midranks, quantised};
 /// The result of a signed-rank test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SignedRank {
-    /// Differences that took part: those not zero.
+    /// Number of differences other than zero, which take part in the test.
     pub n: usize,
-    /// Differences of zero, dropped.
+    /// Number of differences of zero, which are dropped.
     pub zeros: usize,
     /// True if some magnitudes are equal.
     pub ties: bool,
     /// Sum of the ranks of the positive differences; a multiple of one half.
     pub w_plus: f64,
-    /// Two-sided p-value. 1 when every difference is zero.
+    /// Two-sided p-value; 1 if every difference is zero.
     pub p_value: f64,
     /// Method of the p-value.
     pub method: TestMethod,
 }
 
-/// Signed-rank test of differences (in any unit, at least one), rounded before ranking to 1e-10 of
-/// the largest magnitude among them: floating-point noise would otherwise break ties.
+/// Signed-rank test of at least one difference, in any unit. Differences are rounded to 1e-10 of
+/// the largest magnitude before ranking, since floating-point noise would otherwise break ties.
 pub fn signed_rank(differences: &[f64]) -> Result<SignedRank, StatsError> {
     require_finite(differences)?;
     signed_rank_of(differences, RELATIVE_RESOLUTION * largest_magnitude(differences), None)
 }
 
-/// Signed-rank test with the rounding step given, in the unit of the differences. Log ratios use
+/// Signed-rank test with rounding to `resolution`, in the unit of the differences. Log ratios use
 /// [`crate::LOG_RATIO_RESOLUTION`].
 pub fn signed_rank_at(differences: &[f64], resolution: f64) -> Result<SignedRank, StatsError> {
     require_positive_parameter("resolution", resolution)?;
@@ -57,7 +57,7 @@ pub fn signed_rank_normal(
     signed_rank_of(differences, resolution, Some(continuity_correction))
 }
 
-/// The smallest two-sided p-value that `n` rounds can ever give: 2 / 2^n.
+/// Smallest two-sided p-value that `n` rounds can reach: 2 / 2^n.
 pub fn signed_rank_smallest_p(n: u32) -> f64 {
     (2.0 * 0.5_f64.powi(i32::try_from(n).unwrap_or(i32::MAX))).min(1.0)
 }
@@ -95,7 +95,8 @@ fn signed_rank_of(
     })
 }
 
-/// Twice the smaller tail; the null distribution is symmetric with and without ties.
+/// Exact p-value: twice the smaller tail, since the null distribution is symmetric with and without
+/// ties.
 fn exact_p(ranks: &Ranks, doubled_plus: usize) -> f64 {
     let probabilities = sign_sum_probabilities(&ranks.doubled);
     let mirrored = probabilities.len() - 1 - doubled_plus;
@@ -127,7 +128,7 @@ mod tests {
     fn signed_rank_of_three_matches_the_hand_calculation() {
         let result = signed_rank(&[1.0, 2.0, -3.0]).unwrap();
         assert_eq!((result.n, result.w_plus, result.p_value), (3, 3.0, 1.0));
-        // All positive: 2/8.
+        // If all three differences are positive, the p-value is 2/8.
         assert_eq!(signed_rank(&[1.0, 2.0, 3.0]).unwrap().p_value, 0.25);
     }
 
@@ -144,7 +145,7 @@ mod tests {
         let noisy = [50.3 - 52.1, 48.8 - 50.7, 52.0 - 53.9, 48.1 - 50.0];
         let clean = [-1.8, -1.9, -1.9, -1.9];
         assert_eq!(signed_rank(&noisy), signed_rank(&clean));
-        // A difference that is nothing but noise is a zero.
+        // A difference that consists only of floating-point noise is a zero.
         assert_eq!(signed_rank(&[0.1 + 0.2 - 0.3, 1.0]).unwrap().zeros, 1);
         assert_eq!(signed_rank_at(&[1e-11, -1e-11, 0.5], 1e-10).unwrap().zeros, 2);
     }

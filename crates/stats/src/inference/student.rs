@@ -1,7 +1,6 @@
 //! Student's t: one sample (or paired differences), and Welch's interval for two samples.
 //!
-//! Not here: the default comparison, which is rank based. These are used below six
-//! rounds.
+//! Not here: the default comparison, which is based on ranks. Student's t is used below six rounds.
 
 use crate::describe::{mean, t_interval, variance};
 use crate::distribution::{t_quantile, t_two_sided};
@@ -24,8 +23,8 @@ pub struct StudentTest {
     pub interval: Interval,
 }
 
-/// One-sample t test of a mean of zero; on paired differences this is the paired t test. At least
-/// two values; [`StatsError::NoSpread`] when all are equal.
+/// Student's one-sample t test against a mean of zero; on paired differences it is the paired t
+/// test. Needs at least two values; [`StatsError::NoSpread`] if all are equal.
 ///
 /// Source: Student, Biometrika 6, 1908.
 pub fn student_test(differences: &[f64], confidence: f64) -> Result<StudentTest, StatsError> {
@@ -49,7 +48,8 @@ pub fn student_test(differences: &[f64], confidence: f64) -> Result<StudentTest,
     }
 }
 
-/// Standard error of the difference of means and Welch's degrees of freedom; `None` without spread.
+/// Standard error of the difference of means and Welch's degrees of freedom; `None` if both sides
+/// are constant.
 pub(crate) fn welch_error(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
     let (m, n) = (a.len() as f64, b.len() as f64);
     let (from_a, from_b) = (variance(a) / m, variance(b) / n);
@@ -57,13 +57,14 @@ pub(crate) fn welch_error(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
     if sum <= 0.0 || m < 2.0 || n < 2.0 {
         return None;
     }
-    // Shares rather than squares of variances: tiny variances would vanish when squared.
+    // Squares of tiny variances would underflow, so shares of the variance are squared instead.
     let (share_a, share_b) = (from_a / sum, from_b / sum);
     let freedom = 1.0 / (share_a * share_a / (m - 1.0) + share_b * share_b / (n - 1.0));
     Some((sum.sqrt(), freedom))
 }
 
-/// Welch's interval of b - a for checked values; `None` without spread or with one value a side.
+/// Welch's interval of b - a for checked values; `None` if both sides are constant or one has a
+/// single value.
 pub(crate) fn welch_interval(a: &[f64], b: &[f64], confidence: f64) -> Option<Interval> {
     let (error, freedom) = welch_error(a, b)?;
     let half = t_quantile(f64::midpoint(1.0, confidence), freedom) * error;

@@ -1,8 +1,8 @@
 //! Comparison of one metric between a variant and the baseline: ratio (or difference), intervals,
 //! exact p-value, spread, drift over the rounds.
 //!
-//! Not here: judgement. A comparison is numbers; `verdict` weighs it with the rest
-//! of its family and an effect threshold. Nor pairing of rounds with failures (`rounds`).
+//! Not here: verdicts, which depend on the whole family and an effect threshold (`verdict`), and
+//! the pairing of rounds with failed runs (`rounds`).
 
 use crate::describe::{squared_deviations, variance};
 use crate::error::StatsError;
@@ -18,13 +18,13 @@ use crate::rank::quantised;
 use crate::series::mann_kendall::mann_kendall;
 use crate::series::theil_sen::theil_sen;
 
-/// The chance of a false alarm that treering plans for.
+/// Chance of a false alarm that treering accepts.
 pub const ALPHA: f64 = 0.05;
 
 /// Fewest rounds for the drift test.
 const DRIFT_FEWEST_ROUNDS: usize = 5;
 
-/// Limit of the log ratio, which keeps the interval of two extreme runs finite.
+/// Largest absolute log ratio, which keeps the interval of two extreme runs finite.
 const LARGEST_LOG: f64 = 700.0;
 
 /// Scale of a comparison.
@@ -41,25 +41,25 @@ pub enum Scale {
 pub enum RunPairing {
     /// One run of each side per round; effects common to a round cancel.
     Paired,
-    /// Two unrelated sets of runs, as in imports. Needs more runs to show the same difference.
+    /// Two unrelated sets of runs, as in imports, which need more runs to show the same difference.
     Unpaired,
 }
 
-/// A trend of the differences over the rounds: the two sides moved apart while the campaign ran.
+/// Trend of the differences over the rounds: the two sides moved apart during the campaign.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RoundDrift {
     /// Theil-Sen slope per round, on the working scale (log ratio or difference).
     pub slope_per_round: f64,
     /// Mann-Kendall p-value.
     pub p_value: f64,
-    /// p below .05: the estimate averages over something that changed.
+    /// True if p is below .05: the estimate averages over values that changed during the campaign.
     pub drifting: bool,
 }
 
-/// One metric, variant against baseline.
+/// Comparison of one metric between the variant and the baseline.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
-    /// Ratio or difference; says the unit of `estimate` and the intervals.
+    /// Scale, which determines the unit of `estimate` and the intervals.
     pub scale: Scale,
     /// Paired or unpaired.
     pub design: RunPairing,
@@ -73,20 +73,19 @@ pub struct Comparison {
     pub interval: Option<Interval>,
     /// The interval of confidence 1 - 2 alpha, for the question "is it the same?"
     pub equivalence_interval: Option<Interval>,
-    /// Two-sided p-value, not corrected for anything; `None` for a single run. Never to be shown
-    /// alone.
+    /// Two-sided p-value, uncorrected; `None` for a single run. Must not be shown alone.
     pub p_value: Option<f64>,
     /// Method of the p-value.
     pub method: Option<TestMethod>,
     /// Standard deviation of the round differences on the working scale (a log ratio of .02 is
-    /// about 2 %). Unpaired: the pooled standard deviation times the square root of 2, which means
-    /// the same. `None` for a single run.
+    /// about 2 %). If unpaired, the pooled standard deviation times the square root of 2, which is
+    /// comparable. `None` for a single run.
     pub spread: Option<f64>,
-    /// Rounds without any difference, left out by the test.
+    /// Number of rounds without any difference, which the test leaves out.
     pub zeros: usize,
     /// True if the test had ties.
     pub ties: bool,
-    /// True if there were too few runs for an exact interval: Student's t was used.
+    /// True if there were too few runs for an exact interval, and Student's t was used.
     pub few_rounds: bool,
     /// Drift over the rounds; `None` unpaired or below five rounds.
     pub drift: Option<RoundDrift>,
@@ -103,7 +102,7 @@ impl Comparison {
         self.base_runs.min(self.variant_runs)
     }
 
-    /// True for one run on a side: a ratio without inference.
+    /// True if one side has a single run: the comparison is a ratio without inference.
     pub fn is_single_run(&self) -> bool {
         self.runs() < 2
     }
@@ -134,8 +133,8 @@ impl Scale {
 }
 
 /// Compares a metric over paired rounds: `base[r]` and `variant[r]` come from the same round, in
-/// the metric's unit, at least one. Exact signed-rank test and interval; below six rounds a flagged
-/// t interval; for one round only the ratio. `alpha` is usually [`ALPHA`].
+/// the metric's unit; at least one round. Uses the exact signed-rank test and interval; below six
+/// rounds, a flagged t interval; for one round, only the ratio. `alpha` is usually [`ALPHA`].
 pub fn compare_paired(
     base: &[f64],
     variant: &[f64],
@@ -165,9 +164,9 @@ pub fn compare_paired(
     })
 }
 
-/// Compares a metric between two unrelated sets of runs, in the metric's unit, at least one each.
-/// Exact Mann-Whitney test and rank-sum interval; below four runs a side a flagged Welch interval;
-/// with one run on a side only the ratio.
+/// Compares a metric between two unrelated sets of at least one run, in the metric's unit. Uses the
+/// exact Mann-Whitney test and rank-sum interval; below four runs per side, a flagged Welch
+/// interval; with one run on a side, only the ratio.
 pub fn compare_unpaired(
     base: &[f64],
     variant: &[f64],
@@ -301,10 +300,10 @@ mod tests {
         assert_eq!((same.estimate, same.p_value), (0.0, Some(1.0)));
     }
 
-    /// The rounds differ by 30 per cent, the variant by 2 per cent in each: only pairing can see
-    /// it.
+    /// Rounds vary by 30 per cent and the variant differs by 2 per cent in each, which only pairing
+    /// detects.
     #[test]
-    fn pairing_removes_what_rounds_have_in_common() {
+    fn pairing_removes_effects_common_to_a_round() {
         let base = [70.0, 80.0, 90.0, 100.0, 110.0, 120.0, 130.0, 95.0];
         let noise = [0.001, -0.002, 0.0, 0.002, -0.001, 0.003, -0.003, 0.001];
         let variant: Vec<f64> = base.iter().zip(noise).map(|(b, e)| b * (1.02 + e)).collect();

@@ -1,9 +1,8 @@
 //! A/A control: a second measurement of the baseline yields the real noise floor and rate of false
 //! alarms.
 //!
-//! Not here: running it. Two sides that are the same must not differ; where they do,
-//! either the metric or the set-up is unstable, and its comparisons with other variants deserve no
-//! trust.
+//! Not here: running the control. Identical sides must not differ; if they do, either the metric or
+//! the set-up is unstable, and comparisons with other variants cannot be trusted.
 
 use crate::error::StatsError;
 use crate::interval::Interval;
@@ -13,15 +12,15 @@ use crate::judging::power::{PowerPlan, smallest_detectable};
 /// Result of the control for one metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ControlResult {
-    /// The interval excludes "no difference" although both sides are equal: the metric is unstable.
-    /// Expected by chance for one metric in twenty.
+    /// True if the interval excludes "no difference" although both sides are equal: the metric is
+    /// unstable. By chance this happens to one metric in twenty.
     pub unstable: bool,
     /// Interval of the control: ratio, or difference in the metric's unit. `None` for a single run.
     pub interval: Option<Interval>,
     /// Standard deviation of the differences on the working scale: the noise.
     pub spread: Option<f64>,
-    /// Smallest effect (as a fraction for ratios: .03 is 3 %; else in the metric's unit) that the
-    /// same number of rounds finds four times out of five.
+    /// Smallest effect that the same number of rounds detects four times out of five. A fraction
+    /// for ratios (.03 is 3 %), otherwise in the metric's unit.
     pub smallest_detectable: Option<f64>,
 }
 

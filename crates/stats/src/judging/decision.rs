@@ -1,8 +1,8 @@
 //! Interval that agrees with a corrected verdict: it excludes "no difference" exactly if the
 //! corrected test is significant.
 //!
-//! Not here: the 95 % interval of one comparison on its own (`hodges_lehmann`),
-//! which a corrected test may contradict, and the corrections themselves (`multiplicity`).
+//! Not here: the uncorrected 95 % interval of one comparison (`hodges_lehmann`), which a corrected
+//! test may contradict, and the corrections (`multiplicity`).
 //!
 //! Sources: Holm, Scandinavian Journal of Statistics 6, 1979 (the level of each step); Benjamini &
 //! Yekutieli, Journal of the American Statistical Association 100, 2005 (intervals of selected
@@ -38,7 +38,7 @@ pub fn decision_levels(
     let rejected = adjusted.iter().filter(|p| **p < alpha).count() as f64;
     let level = |(p, adjusted): (&f64, &f64)| match role {
         CorrectionRole::Exploratory => alpha * rejected.max(1.0) / hypotheses,
-        // Rejected members had their own step: p over adjusted p is one over its factor.
+        // The step of a rejected member has its own factor, which is its adjusted p over its p.
         CorrectionRole::Primary if *adjusted < alpha && *p > 0.0 => alpha * p / adjusted,
         CorrectionRole::Primary => alpha / (hypotheses - rejected).max(1.0),
     };
@@ -46,11 +46,11 @@ pub fn decision_levels(
 }
 
 /// Distribution-free interval of a ratio or a difference at this level (1 - confidence) that agrees
-/// with the test: it excludes "no difference" exactly if `decided`. `None` if unbounded, since no
-/// interval of so few runs reaches the confidence.
+/// with the test: it excludes "no difference" exactly if `decided`. `None` if unbounded, because so
+/// few runs cannot reach the confidence.
 ///
 /// The ends are cut as in the Hodges-Lehmann interval. If ties, rounds without any difference or an
-/// approximate p-value make test and cut disagree, the next cut that agrees is taken. If the
+/// approximate p-value make test and cut disagree, the next cut that agrees is used. If the
 /// estimate itself is "no difference", the interval ends there.
 pub fn decision_interval(
     (base, variant): (&[f64], &[f64]),
@@ -114,14 +114,16 @@ impl IntervalRequirements {
     ) -> Option<Interval> {
         let cut = cut?;
         let total = pairs.total();
-        let ends = |k: usize| (self.snapped(pairs.nth(k - 1)), self.snapped(pairs.nth(total - k)));
-        let leaves_out = |k: usize| {
+        let ends = |k: usize| {
+            (self.snapped_to_zero(pairs.nth(k - 1)), self.snapped_to_zero(pairs.nth(total - k)))
+        };
+        let excludes_equality = |k: usize| {
             let (low, high) = ends(k);
             low > 0.0 || high < 0.0
         };
         // Intervals of larger k are nested in those of smaller k.
-        let first = first_in(1, total.div_ceil(2), leaves_out);
-        let k = match (self.decided, leaves_out(cut.k)) {
+        let first = first_in(1, total.div_ceil(2), excludes_equality);
+        let k = match (self.decided, excludes_equality(cut.k)) {
             (true, false) => first.unwrap_or(cut.k),
             (false, true) => first.map(|first| first - 1)?,
             (true, true) | (false, false) => cut.k,
@@ -134,7 +136,7 @@ impl IntervalRequirements {
         Some(Interval { low, high, confidence: 1.0 - self.level, achieved, method })
     }
 
-    fn snapped(&self, value: f64) -> f64 {
+    fn snapped_to_zero(&self, value: f64) -> f64 {
         if value.abs() <= self.resolution { 0.0 } else { value }
     }
 }
@@ -160,7 +162,7 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
 
-    /// Holm by hand: 3 × .01, 2 × .02 are below .05, .2 is not.
+    /// By hand with Holm: 3 × .01 and 2 × .02 are below .05, .2 is not.
     #[test]
     fn interval_levels_follow_the_holm_steps() {
         let levels = decision_levels(CorrectionRole::Primary, &[0.2, 0.01, 0.02], ALPHA).unwrap();
@@ -174,7 +176,8 @@ mod tests {
         assert!(decision_levels(CorrectionRole::Primary, &[], ALPHA).unwrap().is_empty());
     }
 
-    /// Regression: with 9 of 10 rounds lower, a page showed 'unclear' next to 0.64 to 0.90.
+    /// Regression: with 9 of 10 rounds lower, a page showed 'unclear' next to the interval 0.64 to
+    /// 0.90.
     #[test]
     fn an_unclear_row_of_a_family_has_an_interval_across_1() {
         let ratios = [0.70f64, 0.60, 0.82, 0.90, 0.55, 0.75, 0.85, 0.66, 0.95, 1.05];
@@ -203,8 +206,8 @@ mod tests {
         assert_eq!(at(0.05 / 9.0, false), None);
     }
 
-    /// A family of comparisons: rounds, a shift, and the noise of each round in steps, so that ties
-    /// and rounds without any difference occur.
+    /// Generates a family of comparisons. Each has a shift and rounds with noise in discrete steps,
+    /// so that ties and rounds without any difference occur.
     fn family() -> impl Strategy<Value = Vec<(f64, Vec<(i8, i8)>)>> {
         vec((-6.0..6.0f64, vec((any::<i8>(), any::<i8>()), 2..26)), 1..8)
     }
@@ -243,7 +246,7 @@ mod tests {
             let levels = decision_levels(role, &p, ALPHA).unwrap();
             for (place, (base, variant)) in sides.iter().enumerate() {
                 let decided = adjusted[place] < ALPHA;
-                // At the level itself rounding decides.
+                // For a p-value equal to the level, the result depends on rounding.
                 let is_tied = (adjusted[place] - ALPHA).abs() < 1e-12;
                 let is_below = p[place] < levels[place] * (1.0 - 1e-12);
                 assert!(is_tied || decided == is_below, "{p:?} {levels:?}");
@@ -253,8 +256,8 @@ mod tests {
                 if decided && comparisons[place].effect().abs() < 1e-9 {
                     continue; // the estimate itself is no difference
                 }
-                let leaves_out = shown.is_some_and(|shown| !shown.contains(1.0));
-                assert_eq!(leaves_out, decided, "{shown:?} {:?}", comparisons[place]);
+                let excludes_equality = shown.is_some_and(|shown| !shown.contains(1.0));
+                assert_eq!(excludes_equality, decided, "{shown:?} {:?}", comparisons[place]);
             }
         }
     }

@@ -1,10 +1,10 @@
 //! Search for the highest rate at which a system keeps a latency limit: choice of the next rate to
 //! probe, and evaluation of the probes.
 //!
-//! From the lowest rate on, rates double until one fails twice. Then rates on both sides of the
+//! Starting at the lowest rate, rates double until one fails twice. Then rates on both sides of the
 //! estimate are probed in pairs, in random order, so that neither one lucky probe nor a slow drift
-//! of the machine decides. The probes are evaluated by [`ThresholdPosterior`] and [`crossing`].
-//! Running a probe is up to the caller.
+//! of the machine decides the result. The probes are evaluated by [`ThresholdPosterior`] and
+//! [`crossing`]. Running a probe is up to the caller.
 
 use crate::generator::Generator;
 use crate::inference::crossing::{CountsAtValue, crossing};
@@ -37,15 +37,15 @@ pub struct LoadProbe {
     pub late: f64,
 }
 
-/// Limit of probes; further ones are not worth their time.
+/// Largest number of probes; further ones would gain little.
 pub(crate) const MOST_LOAD_PROBES: usize = 60;
-/// Fewest probes after bracketing.
-const FEWEST: usize = 16;
-/// Distance of probes from the estimate, as a share: 3 % to 20 %.
+/// Fewest probes after the bracketing phase.
+const FEWEST_PROBES: usize = 16;
+/// Smallest and largest distance of probes from the estimate, as a fraction: 3 % and 20 %.
 const NEAREST: f64 = 0.03;
 const FARTHEST: f64 = 0.2;
 /// Number of probes that decide at an end of the range, by majority.
-const ENDS: usize = 3;
+const PROBES_AT_END: usize = 3;
 const CONFIDENCE: f64 = 0.95;
 
 /// Result of a search.
@@ -58,9 +58,9 @@ pub enum LoadAnswer {
         /// 95 % interval of the estimate.
         interval: Interval,
     },
-    /// Even the lowest rate failed.
+    /// The lowest rate already failed.
     BelowLowest,
-    /// Even the highest rate passed.
+    /// The highest rate passed.
     AboveHighest,
     /// Too few probes for an estimate.
     Open {
@@ -94,7 +94,8 @@ pub struct LoadSearch {
 }
 
 impl LoadSearch {
-    /// Starts a search. Rates must be positive; a highest rate below the lowest is raised to it.
+    /// Starts a search. Rates must be positive; a highest rate below the lowest is replaced by the
+    /// lowest.
     pub fn new(terms: LoadTerms) -> Self {
         let lowest = terms.lowest.max(f64::MIN_POSITIVE);
         let terms = LoadTerms { lowest, highest: terms.highest.max(lowest), ..terms };
@@ -114,34 +115,38 @@ impl LoadSearch {
             return None;
         }
         match &self.stage {
-            LoadStage::Lowest(counts) => (counts[1] * 2 <= ENDS).then_some(self.terms.lowest),
+            LoadStage::Lowest(counts) => {
+                (counts[1] * 2 <= PROBES_AT_END).then_some(self.terms.lowest)
+            }
             LoadStage::Doubling(passed, _) => Some((passed * 2.0).min(self.terms.highest)),
-            LoadStage::Highest(counts) => (counts[0] * 2 <= ENDS).then_some(self.terms.highest),
+            LoadStage::Highest(counts) => {
+                (counts[0] * 2 <= PROBES_AT_END).then_some(self.terms.highest)
+            }
             LoadStage::Narrowing(threshold) => {
-                if self.narrowed >= FEWEST && self.is_precise(threshold) {
+                if self.narrowed >= FEWEST_PROBES && self.is_precise(threshold) {
                     return None;
                 }
                 if self.narrowed.is_multiple_of(2) {
                     self.upper_first = self.generator.coin();
                 }
                 let is_upper = self.narrowed.is_multiple_of(2) == self.upper_first;
-                let rate = self.beside(threshold, is_upper);
+                let rate = self.rate_beside(threshold, is_upper);
                 Some(rate.clamp(self.terms.lowest / 2.0, self.terms.highest))
             }
         }
     }
 
     /// Rate on one side of the estimate, at a distance that matches its uncertainty.
-    fn beside(&self, threshold: &ThresholdPosterior, is_upper: bool) -> f64 {
+    fn rate_beside(&self, threshold: &ThresholdPosterior, is_upper: bool) -> f64 {
         let Some([low, at, high]) = self.crossing(threshold) else {
             return threshold.quantile(if is_upper { 0.75 } else { 0.25 });
         };
-        let away = ((high - low) / 3.0).clamp(NEAREST, FARTHEST);
-        (if is_upper { at + away } else { at - away }).exp()
+        let distance = ((high - low) / 3.0).clamp(NEAREST, FARTHEST);
+        (if is_upper { at + distance } else { at - distance }).exp()
     }
 
     fn is_precise(&self, threshold: &ThresholdPosterior) -> bool {
-        let [low, rate, high] = self.ends(threshold);
+        let [low, rate, high] = self.interval_ends(threshold);
         let most = 1.0 + self.terms.precision;
         high <= rate * most && rate <= low * most
     }
@@ -157,9 +162,9 @@ impl LoadSearch {
         match &mut self.stage {
             LoadStage::Lowest(counts) => {
                 counts[usize::from(!passed)] += 1;
-                // The majority of three decides; a pass at the first probe suffices.
-                let goes_on = passed && (counts[1] == 0 || counts[0] * 2 > ENDS);
-                if goes_on {
+                // The majority of three probes decides; a pass at the first one is enough.
+                let continues = passed && (counts[1] == 0 || counts[0] * 2 > PROBES_AT_END);
+                if continues {
                     self.stage = self.after(rate);
                 }
             }
@@ -172,12 +177,12 @@ impl LoadSearch {
             }
             LoadStage::Highest(counts) => {
                 counts[usize::from(!passed)] += 1;
-                if counts[1] * 2 > ENDS {
+                if counts[1] * 2 > PROBES_AT_END {
                     self.narrow(rate / 2.0, rate);
                 }
             }
             LoadStage::Narrowing(threshold) => {
-                threshold.answered(rate, passed);
+                threshold.update(rate, passed);
                 self.narrowed += 1;
             }
         }
@@ -192,18 +197,18 @@ impl LoadSearch {
     }
 
     fn narrow(&mut self, low: f64, high: f64) {
-        let mut threshold = Box::new(ThresholdPosterior::between(low, high));
-        self.probes.iter().for_each(|probe| threshold.answered(probe.rate, self.passed(probe)));
+        let mut threshold = Box::new(ThresholdPosterior::around_bracket(low, high));
+        self.probes.iter().for_each(|probe| threshold.update(probe.rate, self.passed(probe)));
         self.stage = LoadStage::Narrowing(threshold);
     }
 
     /// Result so far.
     pub fn answer(&self) -> LoadAnswer {
         match &self.stage {
-            LoadStage::Lowest(counts) if counts[1] * 2 > ENDS => LoadAnswer::BelowLowest,
-            LoadStage::Highest(counts) if counts[0] * 2 > ENDS => LoadAnswer::AboveHighest,
+            LoadStage::Lowest(counts) if counts[1] * 2 > PROBES_AT_END => LoadAnswer::BelowLowest,
+            LoadStage::Highest(counts) if counts[0] * 2 > PROBES_AT_END => LoadAnswer::AboveHighest,
             LoadStage::Narrowing(threshold) if self.narrowed > 0 => {
-                let [low, rate, high] = self.ends(threshold);
+                let [low, rate, high] = self.interval_ends(threshold);
                 let (confidence, method) = (CONFIDENCE, IntervalMethod::StudentT);
                 let interval = Interval { low, high, confidence, achieved: None, method };
                 LoadAnswer::At { rate, interval }
@@ -226,16 +231,16 @@ impl LoadSearch {
         Some([self.rates(true).reduce(f64::max)?, self.rates(false).reduce(f64::min)?])
     }
 
-    /// Lower end, estimate and upper end of the interval. If the shares of late requests give no
-    /// estimate, as when none or nearly all are late, passes and failures do.
-    fn ends(&self, threshold: &ThresholdPosterior) -> [f64; 3] {
+    /// Lower end, estimate and upper end of the interval. They come from the passes and failures if
+    /// the shares of late requests give no estimate, as when none or nearly all requests are late.
+    fn interval_ends(&self, threshold: &ThresholdPosterior) -> [f64; 3] {
         let beside = (1.0 - CONFIDENCE) / 2.0;
         let ends = || [beside, 0.5, 1.0 - beside].map(|share| threshold.quantile(share));
         self.crossing(threshold).map_or_else(ends, |logs| logs.map(f64::exp))
     }
 
-    /// Logarithms of the three values from the shares of late requests. If every rate that passed
-    /// is below every one that failed, the transition is too sharp for this curve.
+    /// Logarithms of these three values from the shares of late requests; `None` if every rate that
+    /// passed is below every rate that failed, as the transition is too sharp for the fitted curve.
     fn crossing(&self, threshold: &ThresholdPosterior) -> Option<[f64; 3]> {
         if self.extremes().is_none_or(|[passed, failed]| passed < failed) {
             return None;

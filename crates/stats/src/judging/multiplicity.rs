@@ -1,7 +1,7 @@
-//! Adjusting p-values for the number of questions asked.
+//! Adjustment of p-values for the number of comparisons.
 //!
-//! Not here: which comparisons form a family (`verdict`). Input order is always
-//! kept; adjusted values are monotone in the raw ones and never above 1.
+//! Not here: the grouping of comparisons into families (`verdict`). Functions return the values in
+//! input order; adjusted values are monotone in the raw ones and never above 1.
 
 use crate::error::StatsError;
 
@@ -23,8 +23,8 @@ fn ascending(p_values: &[f64]) -> Vec<usize> {
     order
 }
 
-/// Smallest first, never falling: for step-down methods. `factor(i)` belongs to the i-th smallest,
-/// from 0.
+/// Adjusts from the smallest to the largest p-value, never decreasing, as step-down methods do.
+/// `factor(i)` applies to the i-th smallest, from 0.
 fn step_down(p_values: &[f64], factor: impl Fn(usize) -> f64) -> Vec<f64> {
     let mut adjusted = vec![0.0; p_values.len()];
     let mut floor: f64 = 0.0;
@@ -35,7 +35,7 @@ fn step_down(p_values: &[f64], factor: impl Fn(usize) -> f64) -> Vec<f64> {
     adjusted
 }
 
-/// Largest first, never rising: for step-up methods.
+/// Adjusts from the largest to the smallest p-value, never increasing, as step-up methods do.
 fn step_up(p_values: &[f64], factor: impl Fn(usize) -> f64) -> Vec<f64> {
     let mut adjusted = vec![0.0; p_values.len()];
     let mut ceiling: f64 = 1.0;
@@ -46,8 +46,8 @@ fn step_up(p_values: &[f64], factor: impl Fn(usize) -> f64) -> Vec<f64> {
     adjusted
 }
 
-/// Holm: controls the chance of any false alarm in the family, whatever the dependence. Used for
-/// the primary metrics.
+/// Holm's adjusted p-values, which limit the chance of any false alarm in the family under any
+/// dependence. Used for the primary metrics.
 ///
 /// Source: Holm, Scandinavian Journal of Statistics 6, 1979.
 pub fn holm(p_values: &[f64]) -> Result<Vec<f64>, StatsError> {
@@ -56,8 +56,8 @@ pub fn holm(p_values: &[f64]) -> Result<Vec<f64>, StatsError> {
     Ok(step_down(p_values, |i| (n - i) as f64))
 }
 
-/// Benjamini-Hochberg q-values: controls the expected share of false alarms among the discoveries.
-/// Used for the exploratory metrics.
+/// Benjamini-Hochberg q-values, which limit the expected share of false alarms among the
+/// discoveries. Used for the exploratory metrics.
 ///
 /// Source: Benjamini & Hochberg, Journal of the Royal Statistical Society B 57, 1995.
 pub fn benjamini_hochberg(p_values: &[f64]) -> Result<Vec<f64>, StatsError> {

@@ -1,9 +1,9 @@
 //! Order statistics of all pairwise averages or differences, without forming them all.
 //!
-//! Not here: what the pairs mean. With n values there are n(n+1)/2 Walsh averages,
-//! with m and n values mn differences; both form rows that ascend, so the k-th smallest is found by
-//! cutting rows at a weighted median of their middles, O(n log^2 n) time and O(n) memory. Small
-//! inputs (every comparison of rounds) are simply listed and sorted, which is faster there.
+//! Not here: the meaning of the pairs. There are n(n+1)/2 Walsh averages of n values, and mn
+//! differences between m and n values. Both form ascending rows; the k-th smallest is found by
+//! cutting the rows at a weighted median of their middles, in O(n log^2 n) time and O(n) memory.
+//! For small inputs, such as comparisons of rounds, it is faster to list and sort all pairs.
 //!
 //! Source: Johnson & Mizoguchi, "Selecting the kth element in X + Y", SIAM J. Computing 7, 1978.
 
@@ -20,7 +20,7 @@ pub(crate) struct AscendingRows<V: Fn(usize, usize) -> f64> {
     listed: Option<Vec<f64>>,
 }
 
-/// The averages (x_i + x_j)/2, i <= j, of values in ascending order.
+/// Averages (x_i + x_j)/2, i <= j, of values in ascending order.
 pub(crate) fn walsh_averages(
     ascending: &[f64],
 ) -> AscendingRows<impl Fn(usize, usize) -> f64 + '_> {
@@ -29,7 +29,7 @@ pub(crate) fn walsh_averages(
     AscendingRows::new(rows, |i, j| f64::midpoint(ascending[i], ascending[j]))
 }
 
-/// The differences b_j - a_i, of two series in ascending order.
+/// Differences b_j - a_i of two series in ascending order.
 pub(crate) fn pairwise_differences<'a>(
     a: &'a [f64],
     b: &'a [f64],
@@ -57,7 +57,7 @@ impl<V: Fn(usize, usize) -> f64> AscendingRows<V> {
         self.total
     }
 
-    /// The median: the middle value, or the mean of the two middle ones. NaN without pairs.
+    /// Median: the middle value, or the mean of the two middle ones. NaN without pairs.
     pub(crate) fn median(&self) -> f64 {
         if self.total == 0 {
             return f64::NAN;
@@ -66,8 +66,7 @@ impl<V: Fn(usize, usize) -> f64> AscendingRows<V> {
         if self.total % 2 == 1 { upper } else { f64::midpoint(self.nth(self.total / 2 - 1), upper) }
     }
 
-    /// The value with `index` smaller ones before it, from 0; the last one for an index beyond the
-    /// end.
+    /// Value at `index` in ascending order, from 0; the last value for an index beyond the end.
     pub(crate) fn nth(&self, index: usize) -> f64 {
         let index = index.min(self.total.saturating_sub(1));
         match &self.listed {
@@ -78,7 +77,7 @@ impl<V: Fn(usize, usize) -> f64> AscendingRows<V> {
 
     fn select(&self, index: usize) -> f64 {
         let mut open = self.rows.clone();
-        // Number of pairs known to be smaller than all open ones.
+        // Number of pairs known to be smaller than every candidate.
         let mut smaller = 0;
         loop {
             let remaining: usize = open.iter().map(Range::len).sum();
@@ -102,7 +101,7 @@ impl<V: Fn(usize, usize) -> f64> AscendingRows<V> {
         }
     }
 
-    /// For each row, the column where `holds` stops being true.
+    /// First column of each row where `holds` is false.
     fn cuts(&self, open: &[Range<usize>], holds: impl Fn(f64) -> bool) -> Vec<usize> {
         let cut = |(i, row): (usize, &Range<usize>)| {
             let (mut low, mut high) = (row.start, row.end);
@@ -119,8 +118,8 @@ impl<V: Fn(usize, usize) -> f64> AscendingRows<V> {
         open.iter().enumerate().map(cut).collect()
     }
 
-    /// The median of the rows' middle values, each weighted by the row's length: at least a quarter
-    /// of the open pairs lies on either side of it.
+    /// Median of the rows' middle values, weighted by the number of candidates per row. At least a
+    /// quarter of the candidates lies on either side of it.
     fn weighted_middle(&self, open: &[Range<usize>]) -> f64 {
         let mut middles: Vec<(f64, usize)> = (open.iter().enumerate())
             .filter(|(_, row)| !row.is_empty())

@@ -1,10 +1,9 @@
-//! Planning: required rounds, power, and the smallest numbers of rounds that can reach significance
-//! at all.
+//! Planning: required rounds, power, and the smallest number of rounds that can reach significance.
 //!
-//! Not here: stopping while running (`stopping`). Power is that of the paired t test
-//! (by the noncentral t distribution), which the signed-rank test reaches within a few per cent;
-//! floors are those of the exact rank tests themselves. N from a pilot is as uncertain as the
-//! pilot's spread: say "about".
+//! Not here: stopping rules (`stopping`). Power is that of the paired t test (by the noncentral t
+//! distribution), which the signed-rank test reaches within a few per cent; the smallest numbers of
+//! rounds are those of the exact rank tests. A number of rounds derived from a pilot is as
+//! uncertain as the pilot's spread and must be shown as "about".
 //!
 //! Source: Lehmann, "Nonparametrics", 1975, sections 2.5 and 4.3, for the efficiency; noncentral t
 //! by integration over the chi distribution of the standard deviation.
@@ -15,7 +14,7 @@ use crate::inference::mann_whitney::mann_whitney_smallest_p;
 use crate::inference::signed_rank::signed_rank_smallest_p;
 use crate::input::{count_rounded_up, require_positive_parameter, require_probability};
 
-/// Limit of proposed rounds; beyond it the answer is "not with rounds".
+/// Largest number of proposed rounds; above it, more rounds are no practical solution.
 pub const MOST_ROUNDS: u32 = 10_000;
 
 /// Requirements of a plan.
@@ -48,13 +47,13 @@ impl PowerPlan {
     }
 }
 
-/// The smallest number of rounds at which Holm over `comparisons` can ever get below `alpha`: the
+/// Smallest number of rounds at which Holm's correction for `comparisons` can reach `alpha`: the
 /// first N with comparisons x 2 / 2^N < alpha. 6 for one comparison at .05, 10 for twenty-five.
-/// With fewer the tool must say "N is too small to ever show this".
+/// With fewer rounds the tool must report that no difference can be shown.
 pub fn smallest_rounds(comparisons: u32, alpha: f64) -> Result<u32, StatsError> {
     require_probability("alpha", alpha)?;
     let comparisons = f64::from(comparisons.max(1));
-    Ok(first(|n| comparisons * signed_rank_smallest_p(n) < alpha))
+    Ok(smallest_number(|n| comparisons * signed_rank_smallest_p(n) < alpha))
 }
 
 /// Smallest number of unpaired runs per side that can reach significance: the first n with
@@ -62,12 +61,12 @@ pub fn smallest_rounds(comparisons: u32, alpha: f64) -> Result<u32, StatsError> 
 pub fn smallest_runs_per_side(comparisons: u32, alpha: f64) -> Result<u32, StatsError> {
     require_probability("alpha", alpha)?;
     let comparisons = f64::from(comparisons.max(1));
-    Ok(first(|n| comparisons * mann_whitney_smallest_p(n, n) < alpha))
+    Ok(smallest_number(|n| comparisons * mann_whitney_smallest_p(n, n) < alpha))
 }
 
-/// The first n from 1 for which `holds`; the probabilities fall at least by half per step, so that
-/// this ends.
-fn first(holds: impl Fn(u32) -> bool) -> u32 {
+/// First n from 1 for which `holds`. The search ends because the probabilities at least halve with
+/// each step.
+fn smallest_number(holds: impl Fn(u32) -> bool) -> u32 {
     (1..=MOST_ROUNDS).find(|&n| holds(n)).unwrap_or(MOST_ROUNDS)
 }
 
@@ -84,11 +83,11 @@ pub fn paired_power(rounds: u32, effect: f64, spread: f64, alpha: f64) -> Result
     if rounds < 2 {
         return Err(StatsError::TooFew { needed: 2, got: rounds as usize });
     }
-    Ok(power_of(rounds, (effect / spread).abs(), alpha))
+    Ok(two_sided_power(rounds, (effect / spread).abs(), alpha))
 }
 
 /// Two-sided power for an effect in standard deviations.
-fn power_of(rounds: u32, effect: f64, alpha: f64) -> f64 {
+fn two_sided_power(rounds: u32, effect: f64, alpha: f64) -> f64 {
     let freedom = f64::from(rounds - 1);
     let shift = (effect * f64::from(rounds).sqrt()).min(1e6);
     let critical = t_quantile(1.0 - alpha / 2.0, freedom);
@@ -96,9 +95,9 @@ fn power_of(rounds: u32, effect: f64, alpha: f64) -> f64 {
         return normal_cumulative(shift - critical) + normal_cumulative(-shift - critical);
     }
     // P(|T| > c) = E over u = s/sigma of P(Z > c u - shift) + P(Z < -c u - shift), by the midpoint
-    // rule over the range that holds all but 1e-14 of the density of u. The ends vanish, so that
-    // the rule converges faster than any power of the step; only at few degrees of freedom the
-    // density is rough at zero.
+    // rule over the range that contains all but 1e-14 of the density of u. The density vanishes at
+    // both ends, so the rule converges faster than any power of the step, except at few degrees of
+    // freedom, where the density is not smooth at zero.
     let steps = if freedom < 10.0 { 1_000 } else { 80 };
     let low = (1.0 - 8.0 / freedom.sqrt()).max(0.0);
     let step = (1.0 + 8.0 / freedom.sqrt() - low) / f64::from(steps);
@@ -119,7 +118,7 @@ fn power_of(rounds: u32, effect: f64, alpha: f64) -> f64 {
     (sum * step).clamp(0.0, 1.0)
 }
 
-/// Rounds needed to find a difference of `margin` when the differences between paired rounds have
+/// Rounds needed to detect a difference of `margin` when the differences between paired rounds have
 /// the standard deviation `spread` (same unit; on log ratios the margin is ln(1 + delta)). Never
 /// below [`smallest_rounds`]; `None` above [`MOST_ROUNDS`].
 ///
@@ -145,32 +144,32 @@ pub fn rounds_needed(
     };
     // Power grows with the rounds, and the formula is at most a few rounds off.
     let mut rounds = guess;
-    while rounds > 2 && power_of(rounds - 1, effect, alpha) >= plan.power {
+    while rounds > 2 && two_sided_power(rounds - 1, effect, alpha) >= plan.power {
         rounds -= 1;
     }
     if rounds == guess {
-        while rounds <= MOST_ROUNDS && power_of(rounds, effect, alpha) < plan.power {
+        while rounds <= MOST_ROUNDS && two_sided_power(rounds, effect, alpha) < plan.power {
             rounds += 1;
         }
     }
     Ok((rounds <= MOST_ROUNDS).then(|| rounds.max(floor)))
 }
 
-/// The smallest n with n >= ((t.quantile + t.power) / effect)^2 at n - 1 degrees of freedom, the
-/// effect in standard deviations; at least 2. `None` above [`MOST_ROUNDS`].
+/// Smallest n with n >= ((t.quantile + t.power) / effect)^2 at n - 1 degrees of freedom, the effect
+/// in standard deviations; at least 2. `None` above [`MOST_ROUNDS`].
 fn rounds_by_formula(effect: f64, quantile: f64, power: f64) -> Option<u32> {
     let needed = |t: f64| (t.max(0.0) / effect).powi(2);
     let enough = |rounds: u32| {
         let freedom = f64::from(rounds - 1);
-        let real = needed(t_quantile(quantile, freedom) + t_quantile(power, freedom));
-        real <= f64::from(rounds)
+        let unrounded = needed(t_quantile(quantile, freedom) + t_quantile(power, freedom));
+        unrounded <= f64::from(rounds)
     };
     let normal = needed(normal_quantile(quantile) + normal_quantile(power));
     fewest_rounds(count_rounded_up(normal, MOST_ROUNDS)?.max(2), enough)
 }
 
-/// The fewest rounds that are enough, from `from` (1 or more) on, where more stay enough: grows
-/// until they are, then halves the gap. `None` above [`MOST_ROUNDS`].
+/// Fewest rounds, at least `from` (1 or more), for which `enough` holds; `enough` must be monotone.
+/// Increases the number until it is enough, then bisects. `None` above [`MOST_ROUNDS`].
 pub(crate) fn fewest_rounds(from: u32, enough: impl Fn(u32) -> bool) -> Option<u32> {
     let (mut low, mut high) = (from - 1, from);
     while !enough(high) {
@@ -191,8 +190,8 @@ pub(crate) fn fewest_rounds(from: u32, enough: impl Fn(u32) -> bool) -> Option<u
     Some(high)
 }
 
-/// The smallest difference that `rounds` rounds find with the plan's power, in the unit of
-/// `spread`. `None` when the rounds are too few to ever show anything; 0 without spread.
+/// Smallest difference that `rounds` rounds detect with the plan's power, in the unit of `spread`.
+/// `None` when the rounds are too few to reach significance; 0 without spread.
 pub fn smallest_detectable(
     rounds: u32,
     spread: f64,
@@ -207,12 +206,12 @@ pub fn smallest_detectable(
     }
     let alpha = plan.single_alpha();
     let (mut low, mut high) = (0.0, 1.0);
-    while high < 1e6 && power_of(rounds, high, alpha) < plan.power {
+    while high < 1e6 && two_sided_power(rounds, high, alpha) < plan.power {
         high *= 2.0;
     }
     for _ in 0..40 {
         let middle = f64::midpoint(low, high);
-        if power_of(rounds, middle, alpha) < plan.power {
+        if two_sided_power(rounds, middle, alpha) < plan.power {
             low = middle;
         } else {
             high = middle;
@@ -238,7 +237,7 @@ mod tests {
         assert_eq!(smallest_detectable(6, 0.0, &plan), Ok(Some(0.0)));
     }
 
-    /// The table of floors for .05, both designs.
+    /// Smallest numbers of rounds and runs at .05.
     #[test]
     fn needed_rounds_have_floors() {
         let comparisons = [1, 5, 10, 25, 50, 100];
@@ -249,9 +248,9 @@ mod tests {
         assert!(smallest_rounds(u32::MAX, 1e-300).unwrap() > 1000);
     }
 
-    /// spread = sqrt(2) x coefficient of variation, margin ln(1 + delta). The approximate formula
-    /// gives 6, 18, 19 and 103 (Student's t with n degrees of freedom); the power of 6 and 18 is
-    /// .78 and .799, so that .80 takes one more.
+    /// With spread = sqrt(2) x coefficient of variation and margin ln(1 + delta), the approximate
+    /// formula gives 6, 18, 19 and 103 (Student's t with n degrees of freedom); the power of 6 and
+    /// 18 is .78 and .799, so that .80 takes one more.
     #[test]
     fn rounds_needed_for_common_noise() {
         let needed = |variation: f64, delta: f64| {

@@ -1,26 +1,26 @@
 //! Differences between paired rounds: pairing, dropping failed rounds, logarithms.
 //!
-//! Not here: estimates. A round is one replicate in which every variant ran once; a
-//! failed or missing run drops its round for that pair and is counted, it never becomes a zero.
+//! Not here: estimates. A round is one replicate in which every variant ran once. A failed or
+//! missing run drops its round from that pair and is counted; it is never treated as a zero.
 
 use crate::error::StatsError;
 use crate::input::{require_finite, require_positive, require_same_length};
 
-/// Log ratios closer than this are one value when ranked: a ratio of 1.0000000001 is a ratio of 1,
-/// and floating-point noise must not break ties.
+/// Log ratios closer than this are tied: a ratio of 1.0000000001 equals 1, since floating-point
+/// noise must not break ties.
 pub const LOG_RATIO_RESOLUTION: f64 = 1e-10;
 
-/// Differences of values are ranked in steps of this fraction of the largest of the values.
+/// Resolution of ranked differences, as a fraction of the largest value.
 pub const RELATIVE_RESOLUTION: f64 = 1e-10;
 
-/// The rounds in which both sides have a value.
+/// Rounds in which both sides have a value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairedRounds {
     /// Values of the baseline, one per kept round, in the metric's unit.
     pub base: Vec<f64>,
     /// Values of the variant, paired with `base`.
     pub variant: Vec<f64>,
-    /// The round number of each pair, from 0.
+    /// Round number of each pair, from 0.
     pub rounds: Vec<usize>,
     /// Rounds in which the baseline has no value.
     pub missing_base: usize,
@@ -36,7 +36,7 @@ impl PairedRounds {
 }
 
 /// Pairs the rounds of a variant with those of the baseline. `None` marks a failed or missing run;
-/// when one side has fewer rounds, the rest of the other side counts as missing.
+/// if one side has fewer rounds, its further rounds count as missing.
 pub fn pair_rounds(base: &[Option<f64>], variant: &[Option<f64>]) -> PairedRounds {
     let total = base.len().max(variant.len());
     let mut paired = PairedRounds {
@@ -60,8 +60,8 @@ pub fn pair_rounds(base: &[Option<f64>], variant: &[Option<f64>]) -> PairedRound
     paired
 }
 
-/// ln(variant / base) per round, a pure number: the scale on which twice and half are equally far
-/// from 1 and rates and times behave alike. Both series must be positive and of equal length.
+/// ln(variant / base) per round, a pure number. On this scale twice and half are equally far from
+/// 1, and rates and times behave alike. Both series must be positive and of equal length.
 pub(crate) fn log_ratios(base: &[f64], variant: &[f64]) -> Result<Vec<f64>, StatsError> {
     require_same_length(base.len(), variant.len())?;
     require_positive(base)?;

@@ -1,8 +1,8 @@
-//! When to stop adding rounds without spoiling the test: fixed N, precision, or planned looks.
+//! Stopping rules that keep the error rate of the test: fixed N, precision, or planned looks.
 //!
-//! Not here: running rounds. Testing after every round from 6 to 30 and stopping at
-//! the first p below .05 gives about 22 per cent false alarms; each of the three rules here keeps
-//! what it promises.
+//! Not here: running rounds. Testing after every round from 6 to 30 and stopping at the first p
+//! below .05 gives about 22 per cent false alarms; each of the three rules here keeps its nominal
+//! rate.
 //!
 //! Sources: Pocock, Biometrika 64, 1977; O'Brien & Fleming, Biometrics 35, 1979; Wang & Tsiatis,
 //! Biometrics 43, 1987; the integration: Armitage, McPherson & Rowe, Journal of the Royal
@@ -18,33 +18,34 @@ use crate::input::{
 };
 use crate::judging::comparison::ALPHA;
 
-/// Rounds of the looks in the recommended sequential plan.
+/// Numbers of rounds at the looks of the recommended sequential plan.
 pub const RECOMMENDED_LOOKS: [u32; 5] = [6, 10, 15, 20, 30];
 
-/// The nominal alpha at each recommended look, for .05 over all. Normal theory gives .0155, which
+/// Nominal alpha at each recommended look, for .05 over all looks. Normal theory gives .0155, which
 /// is too much for Student's t at few rounds (5.7 % false alarms over all, simulated); .0138 gives
-/// 5.2 % with t and 4.2 % with the discrete signed-rank test. At six rounds that test cannot reach
-/// it (its smallest p is .031): a verdict of better or worse can first fall at ten.
+/// 5.2 % with t and 4.2 % with the discrete signed-rank test. At six rounds the signed-rank test
+/// cannot reach this level (its smallest p is .031); ten rounds are the first at which a verdict
+/// can be better or worse.
 pub const RECOMMENDED_LOOK_ALPHA: f64 = 0.0138;
 
-/// Level of the first look after one that was not planned to be followed by another: see
-/// [`level_of_next_look`].
+/// Level of the first look after the end of a plan, see [`level_of_next_look`].
 const LATER_LOOK_ALPHA: f64 = 0.01;
 
-/// Most looks accepted.
+/// Largest number of looks.
 const MOST_LOOKS: usize = 30;
 
-/// Finest grid of the integration; looks that need a finer one are rejected as too close together.
+/// Largest number of grid steps of the integration; looks that need more are rejected as too close
+/// together.
 const MOST_STEPS: u32 = 1_000;
 
-/// Significance level of the look that follows one at `alpha`, if a campaign goes on although its
-/// plan had ended: .01, then half of it at each further look.
+/// Significance level of the look that follows one at `alpha`, if a campaign continues after the
+/// end of its plan: .01, then half of the previous level at each further look.
 ///
-/// A plan that ends after its rounds tests at 5 per cent and leaves nothing to spend. Each look
-/// that follows adds at most its own level to the chance of a false alarm: 6 per cent after two
-/// looks, 7 after any number of them. The exact tests use less than their level; `tests/settle.rs`
-/// finds the chance over two looks by simulation. Source: Lan & DeMets, Biometrika 70, 1983, for
-/// levels of looks that were not planned.
+/// A plan that ends after its rounds tests at 5 per cent and uses up all of alpha. Each further
+/// look adds at most its own level to the chance of a false alarm: 6 per cent after two looks, 7
+/// after any number of them. The exact tests use less than their level; `tests/settle.rs` simulates
+/// the chance over two looks. Source: Lan & DeMets, Biometrika 70, 1983, for levels of looks that
+/// were not planned.
 pub fn level_of_next_look(alpha: f64) -> f64 {
     if alpha > LATER_LOOK_ALPHA { LATER_LOOK_ALPHA } else { alpha / 2.0 }
 }
@@ -57,8 +58,8 @@ pub enum StoppingRule {
         /// Rounds to run.
         rounds: u32,
     },
-    /// Runs until the interval is narrow enough, or up to a cap. Looks only at the width, never at
-    /// the p-value.
+    /// Runs until the interval is narrow enough, or up to a cap. Only the width decides, never the
+    /// p-value.
     Precision {
         /// Largest accepted half width of the 95 per cent interval, on the scale of the comparison
         /// (log ratio or difference); usually half the effect threshold.
@@ -87,12 +88,12 @@ pub struct PlannedLook {
 /// Decision of a stopping rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoppingDecision {
-    /// Run on.
+    /// More rounds are needed.
     Continue {
         /// Rounds after which to decide again.
         next_look: u32,
     },
-    /// The planned number of rounds is done.
+    /// The planned number of rounds is complete.
     Done,
     /// The interval is narrow enough.
     Precise,
@@ -107,7 +108,7 @@ pub enum StoppingDecision {
 pub struct CampaignProgress {
     /// Complete rounds.
     pub rounds: u32,
-    /// Half width of the 95 per cent interval on the scale of the comparison; `None` without
+    /// Half width of the 95 per cent interval on the scale of the comparison; `None` without an
     /// interval.
     pub half_width: Option<f64>,
     /// Adjusted p-value of the comparison; `None` without one.
@@ -115,9 +116,9 @@ pub struct CampaignProgress {
 }
 
 impl StoppingRule {
-    /// Looks after so many rounds, in rising order, each at the same level: all together keep 5 per
-    /// cent. The recommended rounds, with or without the earliest of them, have the level that was
-    /// simulated for them, others the one of normal theory, or Bonferroni's where that cannot be
+    /// Sequential rule with looks after these numbers of rounds, ascending, all at the same level.
+    /// All looks together keep 5 per cent. For the recommended rounds, or a tail of them, the level
+    /// was simulated; for others it is that of normal theory, or Bonferroni's where that cannot be
     /// computed.
     pub fn sequential(rounds: &[u32]) -> Self {
         let alpha = if !rounds.is_empty() && RECOMMENDED_LOOKS.ends_with(rounds) {
@@ -131,7 +132,8 @@ impl StoppingRule {
         Self::Sequential { looks: rounds.iter().map(look).collect() }
     }
 
-    /// The level of the looks of a sequential rule; the others look once, at 5 per cent.
+    /// Level of the looks of a sequential rule; `None` for other rules, which look once, at 5 per
+    /// cent.
     pub fn look_alpha(&self) -> Option<f64> {
         match self {
             Self::Sequential { looks } => looks.iter().map(|look| look.alpha).reduce(f64::min),
@@ -139,7 +141,8 @@ impl StoppingRule {
         }
     }
 
-    /// Stop at a half width of half the effect threshold (on the scale of the comparison).
+    /// Rule that stops at a half width of half the effect threshold, on the scale of the
+    /// comparison.
     pub fn precision(effect_threshold: f64, cap: u32) -> Result<Self, StatsError> {
         require_positive_parameter("effect threshold", effect_threshold)?;
         Ok(Self::Precision { half_width: effect_threshold / 2.0, fewest: 6, cap: cap.max(6) })
@@ -183,15 +186,15 @@ impl StoppingRule {
 pub enum BoundaryShape {
     /// The same nominal alpha at every look.
     Pocock,
-    /// Strict early, almost the full alpha at the last look.
+    /// Strict at early looks, with almost the full alpha at the last one.
     OBrienFleming,
 }
 
-/// The nominal two-sided alpha of each look so that, all looks together, a true null is rejected
-/// with probability `alpha`: normal theory with information in proportion to rounds. `rounds` must
-/// rise.
+/// Nominal two-sided alpha of each look such that all looks together reject a true null hypothesis
+/// with probability `alpha`. Uses normal theory with information in proportion to rounds. `rounds`
+/// must be ascending.
 ///
-/// Normal theory is a little liberal for t at six rounds and conservative for the discrete
+/// Normal theory is slightly liberal for t at six rounds and conservative for the discrete
 /// signed-rank test.
 pub fn group_sequential(
     rounds: &[u32],
@@ -215,12 +218,12 @@ pub fn group_sequential(
         };
         information.iter().map(bound).collect()
     };
-    // Between a single look and Bonferroni lies every constant.
+    // Every constant lies between those of a single look and of Bonferroni.
     let mut low = -normal_quantile(alpha / 2.0);
     let mut high = -normal_quantile(alpha / 2.0 / rounds.len() as f64) + 1e-9;
     let widest = bounds(high);
     let steps = |look: usize| {
-        SimpsonGrid::wanted(widest[look] * information[look].sqrt(), &information, look)
+        SimpsonGrid::needed_steps(widest[look] * information[look].sqrt(), &information, look)
     };
     if (0..rounds.len()).any(|look| count_rounded_up(steps(look), MOST_STEPS).is_none()) {
         let expected = "looks not so close together";
@@ -239,17 +242,17 @@ pub fn group_sequential(
     Ok(rounds.iter().zip(bounds(high)).map(nominal).collect())
 }
 
-/// P(|Z| exceeds its bound at any look) for a Brownian motion seen at the given shares of
+/// P(|Z| exceeds its bound at any look) for a Brownian motion observed at these shares of
 /// information.
 ///
-/// The density of the motion that has not crossed yet is symmetric; it is carried from look to look
-/// on a grid of its non-negative half by Simpson's rule.
+/// The density of paths that have not crossed yet is symmetric. It is propagated from look to look
+/// on a grid of the non-negative half by Simpson's rule.
 fn crossing_probability(information: &[f64], bounds: &[f64]) -> f64 {
     let mut crossed = 2.0 * normal_survival(bounds[0]);
     let edge = |look: usize| bounds[look] * information[look].sqrt();
     let density = |x: f64, variance: f64| (-x * x / 2.0 / variance).exp() / (TAU * variance).sqrt();
     let mut grid = SimpsonGrid::new(edge(0), information, 0);
-    let mut alive: Vec<f64> = grid.points().map(|x| density(x, information[0])).collect();
+    let mut uncrossed: Vec<f64> = grid.points().map(|x| density(x, information[0])).collect();
     for look in 1..information.len() {
         let variance = information[look] - information[look - 1];
         let deviation = variance.sqrt();
@@ -257,28 +260,32 @@ fn crossing_probability(information: &[f64], bounds: &[f64]) -> f64 {
             normal_survival((edge(look) - x) / deviation)
                 + normal_survival((edge(look) + x) / deviation)
         };
-        let weighted: Vec<(f64, f64)> =
-            grid.points().zip(grid.weights()).zip(&alive).map(|((x, w), f)| (x, w * f)).collect();
-        // Twice: the grid holds the non-negative half.
+        let weighted: Vec<(f64, f64)> = grid
+            .points()
+            .zip(grid.weights())
+            .zip(&uncrossed)
+            .map(|((x, w), f)| (x, w * f))
+            .collect();
+        // The grid covers only the non-negative half, hence the factor 2.
         crossed += 2.0 * weighted.iter().map(|&(x, mass)| mass * outside(x)).sum::<f64>();
         if look + 1 == information.len() {
             break;
         }
         let next = SimpsonGrid::new(edge(look), information, look);
-        let carried = |y: f64| -> f64 {
+        let propagated = |y: f64| -> f64 {
             let step = |&(x, mass): &(f64, f64)| {
                 mass * (density(y - x, variance) + density(y + x, variance))
             };
             weighted.iter().map(step).sum()
         };
-        alive = next.points().map(carried).collect();
+        uncrossed = next.points().map(propagated).collect();
         grid = next;
     }
     crossed
 }
 
-/// An even number of Simpson steps from 0 to the edge, fine enough for the narrowest density
-/// around.
+/// Simpson's rule from 0 to the edge, with an even number of steps fine enough for the narrowest
+/// density.
 #[derive(Clone, Copy)]
 struct SimpsonGrid {
     step: f64,
@@ -286,8 +293,8 @@ struct SimpsonGrid {
 }
 
 impl SimpsonGrid {
-    /// Steps that resolve the narrowest density that arrives at or leaves from this look.
-    fn wanted(edge: f64, information: &[f64], look: usize) -> f64 {
+    /// Number of steps that resolves the narrowest density before or after this look.
+    fn needed_steps(edge: f64, information: &[f64], look: usize) -> f64 {
         let before = if look == 0 { 0.0 } else { information[look - 1] };
         let arriving = (information[look] - before).sqrt();
         let leaving = information.get(look + 1).map_or(1.0, |next| next - information[look]).sqrt();
@@ -295,8 +302,8 @@ impl SimpsonGrid {
     }
 
     fn new(edge: f64, information: &[f64], look: usize) -> Self {
-        let wanted = Self::wanted(edge, information, look);
-        let steps = count_rounded_up(wanted, MOST_STEPS).unwrap_or(MOST_STEPS).max(24);
+        let needed_steps = Self::needed_steps(edge, information, look);
+        let steps = count_rounded_up(needed_steps, MOST_STEPS).unwrap_or(MOST_STEPS).max(24);
         let steps = steps + steps % 2;
         Self { step: edge / f64::from(steps), steps }
     }

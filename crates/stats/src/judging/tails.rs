@@ -1,8 +1,8 @@
 //! Tails that a typical ratio hides: the ratio of means, that of the worst tenth, outlying runs.
 //!
-//! Not here: the verdict on the typical ratio (`verdict`). A run that stalls now and then changes
-//! no median. It changes the mean, which decides how long much work takes, and the worst tenth,
-//! which decides what people wait for.
+//! Not here: the verdict on the typical ratio (`verdict`). Occasional stalls do not change the
+//! median. They change the mean, which determines how long a large amount of work takes, and the
+//! worst tenth, which determines how long users wait.
 
 use crate::error::StatsError;
 use crate::inference::fisher::fisher_exact;
@@ -11,18 +11,18 @@ use crate::judging::comparison::{ALPHA, RunPairing};
 use crate::judging::verdict::Direction;
 use crate::quantile::median;
 
-/// Fewest runs a side of which outlying ones are told.
+/// Fewest runs per side for which outlying runs are reported.
 const FEWEST_RUNS: usize = 6;
 
-/// Distance from the median, in robust standard deviations, from which on a run is outlying among
-/// many; among few, whose deviation is less certain, it is larger. Of Student's t with three
-/// degrees of freedom 3 in 1000 are.
+/// Distance from the median, in robust standard deviations, beyond which a run is outlying if there
+/// are many runs. With few runs the deviation is less certain and the distance larger. With
+/// Student's t of three degrees of freedom, 3 of 1000 values lie beyond it.
 const FENCE: f64 = 8.0;
 
-/// Runs among which the distance is doubled.
+/// Number of runs at which the distance is doubled.
 const FEW_RUNS: f64 = 4.0;
 
-/// Least distance of an outlying run: it takes 10 % longer.
+/// Smallest distance of an outlying run, on a logarithmic scale: about 10 % longer.
 const LEAST_DISTANCE: f64 = 0.095;
 
 /// Standard deviation of normal values over the median of their absolute deviations.
@@ -31,14 +31,14 @@ const DEVIATION_OF_MEDIAN: f64 = 1.4826;
 /// Means, worst tenths and outlying runs of two sides.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TailComparison {
-    /// Ratio of the means, variant / base; of rates the means are those of the time for a piece of
+    /// Ratio of the means, variant / base. For rates, the means are taken of the time per amount of
     /// work.
     pub mean_ratio: f64,
-    /// Ratio of the means of the worst tenth of the runs of each side, at least one run.
+    /// Ratio of the means of the worst tenth of each side's runs, at least one run.
     pub worst_tenth_ratio: f64,
-    /// Runs of base and variant that are far worse than their typical one.
+    /// Number of runs of base and variant that are far worse than the typical run.
     pub outlying: [usize; 2],
-    /// Runs of each side.
+    /// Number of runs of each side.
     pub runs: [usize; 2],
     /// Two-sided p-value of the counts by Fisher's exact test.
     pub p_value: f64,
@@ -69,7 +69,7 @@ impl TailComparison {
             Direction::HigherIsBetter => of(&costs[0]) / of(&costs[1]),
             Direction::LowerIsBetter => of(&costs[1]) / of(&costs[0]),
         };
-        let outlying = outlying(&costs, design)?;
+        let outlying = count_outlying(&costs, design)?;
         let runs = [base.len(), variant.len()];
         Ok(Some(Self {
             mean_ratio: ratio(mean),
@@ -80,13 +80,13 @@ impl TailComparison {
         }))
     }
 
-    /// Reports whether one side has more outlying runs than chance explains.
+    /// Reports whether the numbers of outlying runs differ by more than chance explains.
     pub fn is_one_sided(&self) -> bool {
         self.p_value < ALPHA
     }
 
-    /// Reports whether means or worst tenths differ by more than `threshold` (relative), because of
-    /// runs that stand out on one side: then the sides are not the same.
+    /// Reports whether means or worst tenths differ by more than `threshold` (relative) because of
+    /// outlying runs on one side. The sides are then not the same.
     pub fn disagrees(&self, threshold: f64) -> bool {
         let margin = threshold.ln_1p();
         let excess = self.outlying[0].abs_diff(self.outlying[1]);
@@ -113,9 +113,10 @@ fn mean_of_worst_tenth(costs: &[f64]) -> f64 {
     mean(&costs[..costs.len().div_ceil(10)])
 }
 
-/// Number of runs of each side that are outlying: in pairs against the ratio of the other rounds,
-/// so that a stall of the machine that hits both counts on neither; else against the own median.
-fn outlying(costs: &[Vec<f64>; 2], design: RunPairing) -> Result<[usize; 2], StatsError> {
+/// Number of outlying runs of each side. Paired runs are judged by the ratio of their round, so
+/// that a stall that hits both sides counts for neither; unpaired runs by the median of their own
+/// side.
+fn count_outlying(costs: &[Vec<f64>; 2], design: RunPairing) -> Result<[usize; 2], StatsError> {
     let logs = |side: usize| costs[side].iter().map(|cost| cost.ln()).collect::<Vec<f64>>();
     let above = |values: &[f64], sign: f64| -> Result<usize, StatsError> {
         let center = median(values)?;

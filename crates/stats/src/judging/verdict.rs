@@ -1,9 +1,9 @@
 //! Verdicts: results of a family of comparisons, in six categories.
 //!
-//! Not here: how numbers were compared (`comparison`) and how verdicts are worded or
-//! coloured. A verdict needs three things at once: a p-value corrected for everything that was
-//! asked, an effect threshold, and enough rounds. Where any is missing the answer is `Unclear`,
-//! with the rounds it would take, or `SingleRun`.
+//! Not here: the comparison itself (`comparison`), and words or colours of verdicts. A verdict
+//! needs three things: a p-value corrected for all comparisons of the family, an effect threshold,
+//! and enough rounds. If one is missing, the finding is `Unclear`, with the rounds needed, or
+//! `SingleRun`.
 
 use crate::error::StatsError;
 use crate::input::{LARGEST_VALUE, require_probability};
@@ -29,23 +29,23 @@ pub enum Finding {
     Better,
     /// Corrected p below alpha, and at least the threshold worse.
     Worse,
-    /// Corrected p below alpha, but the difference is below the threshold: real and unimportant.
+    /// Corrected p below alpha, but the difference is below the threshold: real but unimportant.
     Small,
-    /// The 1 - 2 alpha interval lies within the threshold on both sides: shown to be the same, as
-    /// far as it matters.
+    /// The 1 - 2 alpha interval lies within the threshold on both sides: shown to be the same for
+    /// practical purposes.
     Same,
     /// Inconclusive. Not a synonym for "same".
     Unclear {
-        /// About how many rounds (runs per side, if unpaired) a verdict needs, those so far
-        /// included; always more than there are. `None` when more rounds will not help within
-        /// reason.
+        /// Approximate number of rounds (runs per side, if unpaired) a verdict needs, including
+        /// those so far; always more than there are. `None` if no reasonable number of rounds would
+        /// help.
         rounds_needed: Option<RoundsNeeded>,
     },
-    /// One run on a side: a ratio, no inference, never a colour.
+    /// One side has a single run: a ratio without inference, never shown in colour.
     SingleRun,
 }
 
-/// Better direction of a metric.
+/// Direction in which a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Throughput.
@@ -57,21 +57,21 @@ pub enum Direction {
 /// Family in which a comparison is corrected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CorrectionRole {
-    /// Declared before the run; few. Corrected by Holm over all primary comparisons.
+    /// Metrics declared before the run; few. Corrected by Holm over all primary comparisons.
     Primary,
-    /// Everything else. Corrected by Benjamini-Hochberg and labelled exploratory.
+    /// All other metrics. Corrected by Benjamini-Hochberg and labelled exploratory.
     Exploratory,
 }
 
-/// Criteria of a comparison.
+/// Criteria by which a comparison is judged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Criteria {
     /// Better direction of the metric.
     pub direction: Direction,
     /// Family of the comparison.
     pub role: CorrectionRole,
-    /// The smallest difference that matters: relative for ratios (.02 is 2 %, up or down), in the
-    /// metric's unit for differences. 0: any difference matters, and "same" means equal in all
+    /// Smallest difference that matters: relative for ratios (.02 is 2 %, up or down), in the
+    /// metric's unit for differences. With 0, any difference matters, and "same" means equal in all
     /// rounds.
     pub effect_threshold: f64,
 }
@@ -81,29 +81,29 @@ pub struct Criteria {
 pub struct ComparisonQuestion {
     /// Compared numbers.
     pub comparison: Comparison,
-    /// Criteria.
+    /// Criteria by which the comparison is judged.
     pub criteria: Criteria,
 }
 
-/// Finding with its basis.
+/// Finding of a comparison, with the correction and the family behind it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Verdict {
     /// Finding.
     pub finding: Finding,
     /// Family, which determines the correction of `p_adjusted`.
     pub role: CorrectionRole,
-    /// Holm-adjusted p-value or Benjamini-Hochberg q-value; `None` for a single run. Not to be
+    /// Holm-adjusted p-value or Benjamini-Hochberg q-value; `None` for a single run. Must not be
     /// shown without the finding and the interval.
     pub p_adjusted: Option<f64>,
     /// Number of comparisons in the family that have a p-value.
     pub family: usize,
     /// Fewest rounds (runs per side) with which this family could ever reach significance.
     pub smallest_rounds: u32,
-    /// True if there are fewer: no values could reach significance.
+    /// True if there are fewer rounds than `smallest_rounds`.
     pub too_few_to_ever_show: bool,
 }
 
-/// Judges a single comparison on its own: a family of one.
+/// Judges a single comparison as a family of one.
 pub fn judge(question: &ComparisonQuestion, alpha: f64) -> Result<Verdict, StatsError> {
     let verdicts = judge_family(std::slice::from_ref(question), alpha)?;
     verdicts.first().copied().ok_or(StatsError::TooFew { needed: 1, got: 0 })
@@ -167,9 +167,10 @@ fn adjusted_p_values(questions: &[ComparisonQuestion]) -> Result<Vec<Option<f64>
 
 /// Comparisons that are corrected together.
 struct TestFamily {
-    /// Number of those with a p-value.
+    /// Number of comparisons with a p-value.
     size: usize,
-    /// Number of those that Holm's procedure has found to differ, which frees the others of them.
+    /// Number of comparisons that Holm's procedure has rejected; the others need no correction for
+    /// them.
     rejected: usize,
 }
 
@@ -180,8 +181,8 @@ fn verdict(
     alpha: f64,
 ) -> Result<Verdict, StatsError> {
     let ComparisonQuestion { comparison, criteria } = question;
-    // In a Benjamini-Hochberg family all members may be discoveries together, so that the floor is
-    // that of one.
+    // In a Benjamini-Hochberg family all members may be discoveries together, so the floor is that
+    // of a single comparison.
     let comparisons = match criteria.role {
         CorrectionRole::Primary => u32::try_from(family.size.max(1)).unwrap_or(u32::MAX),
         CorrectionRole::Exploratory => 1,
@@ -193,7 +194,7 @@ fn verdict(
     };
     let smallest_rounds = smallest(alpha)?;
     let too_few_to_ever_show = comparison.runs() < smallest_rounds as usize;
-    // A look that could not find any difference has spent nothing.
+    // A look that could not detect any difference has used no alpha.
     let next_alpha = if too_few_to_ever_show { alpha } else { level_of_next_look(alpha) };
     let next = NextLook {
         plan: PowerPlan { alpha: next_alpha, comparisons: undecided, ..PowerPlan::default() },
@@ -219,16 +220,16 @@ fn margin(scale: Scale, effect_threshold: f64) -> f64 {
     }
 }
 
-/// Look at which an unclear comparison would be judged once more.
+/// Next look at an unclear comparison.
 struct NextLook {
     plan: PowerPlan,
     /// Significance level of the equivalence test, on each side.
     alpha_same: f64,
-    /// Fewest rounds with which the family can reach significance then.
+    /// Fewest rounds with which the family can reach significance at the next look.
     floor: u32,
 }
 
-/// Finding with the adjusted p-value and the level that it has to be below.
+/// Determines the finding from the adjusted p-value and the level that it has to be below.
 fn finding(
     comparison: &Comparison,
     criteria: &Criteria,
@@ -244,8 +245,8 @@ fn finding(
     let effect = comparison.effect();
     let margin = margin(comparison.scale, criteria.effect_threshold);
     if p_adjusted < alpha {
-        // An estimate of nothing has no direction, even where any difference matters. The slack
-        // keeps a ratio of exactly 1.02 at the threshold of 2 %.
+        // An estimate of zero has no direction, even if any difference matters. The tolerance lets
+        // a ratio of exactly 1.02 reach the threshold of 2 %.
         if effect == 0.0 || effect.abs() < margin * (1.0 - 1e-12) {
             return Finding::Small;
         }
@@ -264,7 +265,7 @@ fn finding(
     Finding::Unclear { rounds_needed }
 }
 
-/// Rounds needed for a verdict. Below six rounds the noise is unknown, and the answer is the fewest
+/// Rounds needed for a verdict. Below six rounds the noise is unknown, and the result is the fewest
 /// rounds with which the family can reach significance.
 fn rounds_to_settle(
     comparison: &Comparison,
@@ -288,13 +289,13 @@ fn rounds_to_settle(
     unsettled.rounds_needed()
 }
 
-/// Noise of round differences as the rank test feels it, from its interval; the standard deviation
-/// where the interval is not exact.
+/// Noise of the round differences, derived from the width of the exact rank interval; if the
+/// interval is not exact, their standard deviation.
 fn noise(comparison: &Comparison, rounds: u32) -> Option<f64> {
     let exact = comparison.interval.and_then(|interval| Some((interval, interval.achieved?)));
     let Some((interval, confidence)) = exact else { return comparison.spread };
     let [low, high] = [interval.low, interval.high].map(|end| comparison.scale.to_working(end));
-    // Ties can make an interval of no width.
+    // Ties can make the interval zero wide.
     let half_width = (high - low) / 2.0;
     if half_width <= 0.0 {
         return comparison.spread;
@@ -319,7 +320,8 @@ mod tests {
         Criteria { direction, role, effect_threshold: THRESHOLD_THROUGHPUT }
     }
 
-    /// Ten rounds whose ratios are `factor` times noise of about 0.2 % times `scale`.
+    /// Comparison over these rounds, with ratios of `factor` times noise of about 0.2 % times
+    /// `scale`.
     fn compared(factor: f64, scale: f64, rounds: usize) -> Comparison {
         let base = vec![100.0; rounds];
         let variant: Vec<f64> =
@@ -353,8 +355,8 @@ mod tests {
         assert_eq!(judge(&question, ALPHA).unwrap().finding, Finding::Worse);
     }
 
-    /// Six rounds of 26 with an error each, the rest without: a difference is shown, and the
-    /// estimate over all rounds is nothing.
+    /// 6 of 26 rounds have one error and the others none. The difference is significant, but its
+    /// estimate over all rounds is zero.
     #[test]
     fn a_zero_effect_is_neither_better_nor_worse() {
         let errors: Vec<f64> = (0..26).map(|round| if round < 6 { 1.0 } else { 0.0 }).collect();
@@ -379,7 +381,7 @@ mod tests {
         assert_eq!(judge(&question(1.0199), ALPHA).unwrap().finding, Finding::Small);
     }
 
-    /// However large the difference, five rounds can show nothing and say so.
+    /// Five rounds cannot show any difference, however large, and the verdict reports it.
     #[test]
     fn five_rounds_are_never_enough() {
         let criteria = throughput(CorrectionRole::Primary);
@@ -392,11 +394,11 @@ mod tests {
         );
         assert!(verdict.too_few_to_ever_show);
         assert_eq!(verdict.smallest_rounds, 6);
-        // Nor are they enough to be called the same.
+        // Five rounds cannot show equality either.
         assert!(matches!(judged(compared(1.0, 0.1, 5)), Finding::Unclear { .. }));
     }
 
-    /// Six rounds show one difference, but not one among five: 5 x 2/64 is above .05.
+    /// Six rounds can show one difference alone, but not one among five: 5 x 2/64 is above .05.
     #[test]
     fn a_family_needs_more_rounds() {
         let question = |role| ComparisonQuestion {
@@ -414,13 +416,13 @@ mod tests {
             five[0].finding,
             Finding::Unclear { rounds_needed: Some(RoundsNeeded { typical: 8.., .. }) }
         ));
-        // Exploratory ones all rise together.
+        // All exploratory comparisons can be significant together.
         let exploratory = judge_family(&[question(CorrectionRole::Exploratory); 5], ALPHA).unwrap();
         assert!(exploratory.iter().all(|verdict| verdict.finding == Finding::Better));
     }
 
-    /// Six rounds of thirty questions cannot reach a corrected p below .05, but their intervals
-    /// exclude small differences: nobody has to look for those.
+    /// With six rounds, thirty corrected comparisons cannot reach a p below .05, but their
+    /// intervals exclude small differences, and no rounds are proposed to look for them.
     #[test]
     fn proposed_rounds_follow_the_interval_width() {
         let question = |factor: f64| {
@@ -433,7 +435,8 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         };
-        // Around 1 it takes what finds 2 %; at half the rate no more than the floor of thirty.
+        // Around 1 the proposal is the rounds that detect 2 %; at half the rate it is the smallest
+        // number for thirty comparisons.
         assert!(question(1.0) > 50, "{}", question(1.0));
         assert!(question(0.5) < 15, "{}", question(0.5));
     }
@@ -469,7 +472,7 @@ mod tests {
         assert!(judge(&ComparisonQuestion { comparison, criteria: nan }, ALPHA).is_err());
     }
 
-    /// The published report's case: one side measured once or twice proves nothing.
+    /// Regression: in a published report, one side measured once or twice proves nothing.
     #[test]
     fn imports_with_few_runs_are_unclear() {
         let comparison =

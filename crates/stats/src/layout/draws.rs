@@ -1,9 +1,9 @@
-//! Random selection of the runs of files in a sample, reproducible by its seed.
+//! Random selection of the files in a sample, reproducible by its seed.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
-/// Random draws of a sample.
+/// Random draws that select the items of a sample.
 #[derive(Clone, Debug)]
 pub struct SampleDraws {
     generator: SplitMix64,
@@ -12,7 +12,7 @@ pub struct SampleDraws {
 }
 
 impl SampleDraws {
-    /// Draws with this probability of a hit.
+    /// Creates draws that select each item with probability `share`.
     pub fn new(seed: u64, share: f64) -> Self {
         // Float casts saturate: a share of 1 selects everything.
         #[expect(
@@ -46,7 +46,7 @@ mod tests {
         assert!((2_300..2_700).contains(&count(taken(1, 0.25))));
         assert_eq!(taken(7, 0.5), taken(7, 0.5));
         assert_ne!(taken(7, 0.5), taken(8, 0.5));
-        // The first number of Steele, Lea and Flood (OOPSLA 2014) for the seed 0.
+        // First output of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) for the seed 0.
         assert_eq!(SampleDraws::new(0, 1.0).generator.next_u64(), 0xe220_a839_7b1d_cdaf);
     }
 }

@@ -1,6 +1,6 @@
 //! Free space: number, size and size distribution of its extents.
 
-/// Size from which on a free extent is large, in bytes: a file of 1 MiB fits.
+/// Smallest size of a large free extent, in bytes: a file of 1 MiB fits.
 const LARGE_FREE_BYTES: u64 = 1 << 20;
 /// Size below which a free extent is small, in bytes.
 const SMALL_FREE_BYTES: u64 = 64 << 10;
@@ -50,7 +50,7 @@ impl Default for FreeSpaceMeasures {
 }
 
 impl FreeSpaceMeasures {
-    /// Adds a free extent; one of 0 bytes is ignored.
+    /// Adds a free extent; an extent of 0 bytes is ignored.
     pub fn add(&mut self, bytes: u64) {
         let Some(bin) = bytes.checked_ilog2().and_then(|at| self.bins.get_mut(at as usize)) else {
             return;
@@ -66,7 +66,7 @@ impl FreeSpaceMeasures {
         }
     }
 
-    /// Summary of the extents.
+    /// Summary of the added extents.
     pub fn layout(&self) -> FreeSpaceLayout {
         let bins = self.bins.iter().enumerate().filter(|(_, bin)| bin.0 > 0);
         let histogram: Vec<FreeBin> = bins

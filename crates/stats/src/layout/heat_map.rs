@@ -11,7 +11,7 @@ const SMALLEST_CELL: u64 = 4096;
 pub struct HeatCells {
     /// Cell size in bytes; the first cell begins at address 0.
     pub cell_bytes: u64,
-    /// Temperatures of the cells, up to the last one that is not 0.
+    /// Temperatures of the cells, up to the last non-zero one.
     pub cells: Vec<f64>,
 }
 
@@ -22,7 +22,8 @@ impl Default for HeatCells {
 }
 
 impl HeatCells {
-    /// Adds a temperature to a range, distributed over its cells by their bytes.
+    /// Adds a temperature to an address range, distributed over its cells in proportion to their
+    /// bytes.
     pub fn add(&mut self, physical: u64, length: u64, temperature: f64) {
         // The limit is beyond any device and ends the doubling.
         let end = physical.saturating_add(length).min(1 << 62);

@@ -7,7 +7,7 @@ use super::{Extent, ExtentPlacement};
 const CELLS: usize = 4096;
 /// Initial cell size in bytes.
 const SMALLEST_CELL: u64 = 4096;
-/// Limit of distinguished groups; all others share one.
+/// Largest number of distinct groups; all further ones share one.
 const GROUPS: usize = 255;
 
 /// Map under construction.
@@ -22,16 +22,17 @@ pub struct MapMeasures {
 /// Cell of the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapCell {
-    /// Existing bytes: fewer than a cell at the end of the device, and on btrfs outside of block
-    /// groups.
+    /// Bytes of the cell that exist: fewer than its size at the end of the device, and on btrfs
+    /// outside of block groups.
     pub space: u64,
     /// Free bytes.
     pub free: u64,
-    /// File bytes by group index, ascending. The remaining bytes are metadata and files elsewhere.
+    /// File bytes by group index, ascending. The remaining bytes are metadata and files outside the
+    /// groups.
     pub groups: Vec<(u16, u64)>,
 }
 
-/// Group of files with a common colour: those beneath one directory.
+/// Group of files with a common colour: the files beneath one directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapGroup {
     /// Directory name; empty for files outside of these directories, and `…` for all directories

@@ -1,7 +1,7 @@
 //! Layout measures: figures computed from extents in one pass and bounded memory.
 //!
-//! Reading extents, walking trees and wording are elsewhere. docs/layout.md defines every measure;
-//! the sources are Smith & Seltzer, "File system aging" (SIGMETRICS 1997) for
+//! Not here: reading extents, walking trees, and texts for users. docs/layout.md defines every
+//! measure; the sources are Smith & Seltzer, "File system aging" (SIGMETRICS 1997) for
 //! [`TreeLayout::layout_score`], and Conway et al., "File systems fated for senescence" (FAST 2017)
 //! for the score over a whole traversal.
 
@@ -25,7 +25,7 @@ pub use tree::{ExtentTotals, TreeLayout, TreeMeasures};
 /// Placement of an extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtentPlacement {
-    /// Blocks of its own at [`Extent::physical`].
+    /// Own blocks at [`Extent::physical`].
     Placed,
     /// Stored inline in the metadata, without a block.
     Inline,
@@ -46,9 +46,10 @@ pub struct Extent {
     pub placement: ExtentPlacement,
     /// True if allocated but never written.
     pub unwritten: bool,
-    /// True if shared with other files, or other ranges of this one.
+    /// True if shared with other files, or with other ranges of the same file.
     pub shared: bool,
-    /// True if compressed or encrypted: at most as long on the device as in the file.
+    /// True if compressed or encrypted. The extent is then at most as long on the device as in the
+    /// file.
     pub encoded: bool,
 }
 
@@ -66,7 +67,7 @@ impl Extent {
         }
     }
 
-    /// Address behind the last byte, if it is as long on the device as in the file.
+    /// Address after the last byte, if the extent is as long on the device as in the file.
     pub const fn end(&self) -> u64 {
         self.physical.saturating_add(self.length)
     }

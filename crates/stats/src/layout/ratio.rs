@@ -1,4 +1,4 @@
-//! Shares of counts, with intervals for a sample of clusters.
+//! Ratios of counts, with intervals for a sample of clusters.
 
 use crate::distribution::t_quantile;
 
@@ -37,7 +37,7 @@ const FEWEST_CLUSTERS: u64 = 6;
 pub(super) struct ClusterRatio {
     part: u64,
     of: u64,
-    /// Counts at the start of the current cluster.
+    /// Both counts at the start of the current cluster.
     before: (u64, u64),
     clusters: u64,
     part_squares: f64,
@@ -65,8 +65,8 @@ impl ClusterRatio {
         }
     }
 
-    /// Quotient; `None` without any count. `sampled` is the counted share of all clusters; a
-    /// complete count has no interval.
+    /// Quotient; `None` if nothing was counted. `sampled` is the share of clusters that was
+    /// counted; a complete count has no interval.
     ///
     /// Source: Cochran, "Sampling Techniques", 3rd edition, section 6.3 (the ratio estimator with
     /// its linearised variance and the finite population correction).
@@ -118,7 +118,8 @@ mod tests {
         let clusters = [(1, 2), (2, 2), (0, 2), (1, 2), (2, 2), (0, 2)];
         let share = of(&clusters, 0.5).share(0.5).unwrap();
         assert_eq!(share.value(), 0.5);
-        // By hand: residuals 0, 1, -1, 0, 1, -1; variance 4 * 6/5 * .5; t(.975, 5) = 2.570582.
+        // By hand, the residuals are 0, 1, -1, 0, 1, -1, the variance 4 * 6/5 * .5, and t(.975, 5)
+        // = 2.570582.
         let half = 2.570_581_835_6 * (4.0_f64 * 1.2 * 0.5).sqrt() / 12.0;
         let interval = share.interval.unwrap();
         assert!((interval.high - 0.5 - half).abs() < 1e-6, "{interval:?}");

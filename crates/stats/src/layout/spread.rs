@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 
-/// Largest distinguished value; larger ones count as this.
+/// Largest recorded value; larger ones are recorded as this.
 const LARGEST: u64 = 1 << 62;
 /// Significant decimal digits.
 const DIGITS: u8 = 3;
@@ -25,7 +25,7 @@ pub struct Quantiles {
 /// Histogram of a stream of values.
 #[derive(Clone, Debug)]
 pub(crate) struct ValueHistogram {
-    /// `None` if it could not be allocated, which its fixed bounds rule out.
+    /// Histogram; `None` if it could not be created, which its constant bounds rule out.
     histogram: Option<Histogram<u64>>,
 }
 
@@ -47,7 +47,7 @@ impl ValueHistogram {
     /// Summary of the values; `None` without any.
     pub(crate) fn quantiles(&self) -> Option<Quantiles> {
         let histogram = self.histogram.as_ref().filter(|histogram| !histogram.is_empty())?;
-        // Upper end of the bucket; the last bucket is limited by the maximum.
+        // The upper end of the bucket, limited to the maximum.
         let at = |quantile| histogram.value_at_quantile(quantile).min(histogram.max());
         Some(Quantiles {
             count: histogram.len(),

@@ -1,4 +1,4 @@
-//! Layout measures of a tree, whose files are reported in the order of a sequential reader.
+//! Layout measures of a tree whose files are reported in the order of a sequential reader.
 
 use super::ratio::ClusterRatio;
 use super::{CountRatio, Extent, ExtentPlacement, Quantiles, ValueHistogram};
@@ -19,8 +19,8 @@ impl ExtentTotals {
     }
 }
 
-/// Accumulator over the files of a tree, reported directory by directory, each with its own files
-/// in directory order.
+/// Accumulator over the files of a tree. Directories are reported one after the other, each with
+/// its own files in directory order.
 #[derive(Clone, Debug)]
 pub struct TreeMeasures {
     block_bytes: u64,
@@ -87,7 +87,7 @@ pub struct TreeLayout {
     pub inline_files: u64,
     /// Files with delayed allocation.
     pub delayed_files: u64,
-    /// Files without any extent: empty, or only holes.
+    /// Files without any extent: empty files and files that consist of holes.
     pub empty_files: u64,
     /// Files in more than one fragment.
     pub fragmented_files: u64,
@@ -105,7 +105,7 @@ pub struct TreeLayout {
     pub shared: ExtentTotals,
     /// Placed extents that are compressed or encrypted.
     pub encoded: ExtentTotals,
-    /// Fragments per file with blocks at a known address. Contiguous extents are one fragment.
+    /// Fragments per file with blocks at a known address. Contiguous extents count as one fragment.
     pub extents_per_file: Option<CountRatio>,
     /// Share of blocks, except the first of each file, that directly follow the previous block of
     /// the file.
@@ -115,14 +115,14 @@ pub struct TreeLayout {
     pub traversal_score: Option<CountRatio>,
     /// Share of siblings whose first block directly follows the last block of the previous file.
     pub adjacent_siblings: Option<CountRatio>,
-    /// Distance between such siblings, in bytes.
+    /// Distance between neighbouring siblings, in bytes.
     pub gap_bytes: Option<Quantiles>,
-    /// Distance spanned by a directory's files per byte of theirs, times 1000.
+    /// Distance spanned by a directory's files, per byte of these files, times 1000.
     pub span_permille: Option<Quantiles>,
 }
 
-/// Reports whether `after` directly follows `before` on the device. The length of an encoded extent
-/// on the device is unknown, but at most that in the file.
+/// Reports whether `after` directly follows `before` on the device. An encoded extent has an
+/// unknown length on the device, at most its length in the file.
 fn follows(before: &Extent, after: &Extent) -> bool {
     if before.encoded {
         return before.physical < after.physical && after.physical <= before.end();
@@ -130,8 +130,8 @@ fn follows(before: &Extent, after: &Extent) -> bool {
     before.end() == after.physical
 }
 
-/// Reports whether filefrag would count `after` as one fragment with `before` of the same file:
-/// directly behind it, or at the same distance as in the file, with a hole between.
+/// Reports whether filefrag counts `after` as one fragment with `before` of the same file: `after`
+/// begins directly behind `before`, or both have the same distance on the device as in the file.
 fn is_one_piece(before: &Extent, after: &Extent) -> bool {
     let moved = after.logical.wrapping_sub(before.logical).wrapping_add(before.physical);
     after.physical == before.end() || after.physical == moved
@@ -177,7 +177,7 @@ impl TreeMeasures {
         self.directory = AddressRange::default();
     }
 
-    /// Ends a directory. Its span counts only if no file was left out.
+    /// Ends a directory. Its span is counted only if the sample includes all of its files.
     pub fn end_directory(&mut self, is_whole: bool) {
         let AddressRange { bytes, low, high } = self.directory;
         if is_whole && bytes > 0 {
@@ -188,8 +188,8 @@ impl TreeMeasures {
         self.sibling = None;
     }
 
-    /// Ends a run of a sample: later files are not adjacent to earlier ones and form a cluster of
-    /// their own.
+    /// Ends a run of consecutive files in a sample. Later files are not adjacent to earlier ones
+    /// and form a new cluster.
     pub fn break_off(&mut self) {
         self.previous = None;
         self.sibling = None;
@@ -239,7 +239,7 @@ impl TreeMeasures {
             file.following += u64::from(follows(last, extent));
         } else {
             file.pieces = 1;
-            self.meet_sibling(extent);
+            self.compare_with_sibling(extent);
         }
         let file = &mut self.file;
         file.blocks = file.blocks.saturating_add(blocks);
@@ -258,7 +258,7 @@ impl TreeMeasures {
     }
 
     /// Compares the first extent of a file with the last one of its previous sibling.
-    fn meet_sibling(&mut self, first: &Extent) {
+    fn compare_with_sibling(&mut self, first: &Extent) {
         if let Some(sibling) = &self.sibling {
             let is_next = follows(sibling, first);
             self.adjacent_siblings.add(u64::from(is_next), 1);
@@ -278,7 +278,7 @@ impl TreeMeasures {
             self.fragmented_files += u64::from(file.pieces > 1);
             self.most_extents = self.most_extents.max(file.pieces);
             self.extents_per_file.add(file.pieces, 1);
-            // A file of one block has no block that could follow another.
+            // In a file of one block, no block can follow another.
             self.layout_score.add(file.following, file.blocks - 1);
             self.sibling = file.last;
         } else if !file.has_inline && !file.has_delayed {
@@ -323,7 +323,7 @@ mod tests {
 
     const BLOCK: u64 = 4096;
 
-    /// An extent by blocks: where in the file, where on the device, how many.
+    /// Extent in blocks: offset in the file, address on the device, length.
     fn blocks(logical: u64, physical: u64, count: u64) -> Extent {
         Extent::placed(logical * BLOCK, physical * BLOCK, count * BLOCK)
     }
@@ -348,7 +348,8 @@ mod tests {
 
     #[test]
     fn tree_scores_match_the_hand_calculation() {
-        // Blocks 10-13 and 20-21, then 22, then 5; in another directory 6-7.
+        // Files with blocks 10-13 and 20-21, with 22, and with 5; in another directory a file with
+        // 6-7.
         let single = vec![
             vec![blocks(0, 10, 4), blocks(4, 20, 2)],
             vec![blocks(0, 22, 1)],
@@ -363,16 +364,17 @@ mod tests {
             (4, 1, 2)
         );
         assert_eq!(share(reported.extents_per_file), (5, 4));
-        // Within files: 3 and 1 of 5, none of none, none of none, 1 of 1.
+        // Within the files, 3 + 1 of 5, 0 of 0, 0 of 0, and 1 of 1 blocks follow.
         assert_eq!(share(reported.layout_score), (5, 6));
-        // 10 11 12 13 | 20 21 22 | 5 6 7: seven of nine follow.
+        // In the order 10 11 12 13 | 20 21 22 | 5 6 7, seven of nine blocks follow.
         assert_eq!(share(reported.traversal_score), (7, 9));
-        // 21 -> 22 yes, 22 -> 5 no; the empty file between is no sibling.
+        // 22 follows 21, but 5 does not follow 22; the empty file between them is no sibling.
         assert_eq!(share(reported.adjacent_siblings), (1, 2));
         let gaps = reported.gap_bytes.unwrap();
         assert_eq!((gaps.count, gaps.p50), (2, 0));
         assert!(gaps.max.abs_diff(18 * BLOCK) <= 18 * BLOCK / 1000);
-        // 5 to 22 with 8 blocks: 18/8; 6 to 7 with two: 1.
+        // The first directory spans blocks 5 to 22 with 8 blocks, 18/8; the second 6 to 7 with two,
+        // 1.
         let spans = reported.span_permille.unwrap();
         assert_eq!((spans.count, spans.p50), (2, 1000));
         assert!(spans.max.abs_diff(2250) <= 3);
@@ -382,14 +384,14 @@ mod tests {
     fn holes_and_unwritten_blocks_match_filefrag() {
         let mut unwritten = blocks(2, 12, 2);
         unwritten.unwritten = true;
-        // Written and unwritten side by side: one piece; a hole that lies on the disk too: the
-        // same piece; then a jump.
+        // Adjacent written and unwritten extents form one fragment, which continues after a hole of
+        // the same size on the device, but not after a jump.
         let file = vec![blocks(0, 10, 2), unwritten, blocks(6, 16, 1), blocks(7, 40, 1)];
         let reported = measure(&[vec![file]]);
         assert_eq!(share(reported.extents_per_file), (2, 1));
         assert_eq!(reported.placed.extents, 4);
         assert_eq!((reported.unwritten.extents, reported.unwritten.bytes), (1, 2 * BLOCK));
-        // 10 11 12 13 follow; 16 and 40 do not.
+        // Blocks 10 11 12 13 follow each other; 16 and 40 do not.
         assert_eq!(share(reported.layout_score), (3, 5));
     }
 
@@ -417,7 +419,8 @@ mod tests {
     fn compressed_extents_follow_within_their_length() {
         let packed = |logical, physical| Extent { encoded: true, ..blocks(logical, physical, 32) };
         let reported = measure(&[vec![vec![packed(0, 100), packed(32, 105), packed(64, 104)]]]);
-        // 31 + 31 + 31 within, 105 follows 100, 104 does not follow 105.
+        // Within the extents 31 + 31 + 31 blocks follow, then 105 follows 100, but 104 does not
+        // follow 105.
         assert_eq!(share(reported.layout_score), (94, 95));
         assert_eq!(
             share(reported.extents_per_file),
@@ -501,7 +504,7 @@ mod tests {
 
         #[test]
         fn scores_agree_with_a_block_list(tree in any_tree()) {
-            // A small model: every block by itself.
+            // Reference model that handles every block by itself.
             let small = |extent: &Extent| Extent {
                 physical: extent.physical % 64 * BLOCK,
                 length: (extent.length % 5 + 1) * BLOCK,

@@ -1,14 +1,14 @@
 //! Serial dependence inside one run: autocorrelation.
 //!
-//! Not here: the Ljung-Box test (`ljung_box`), and the flag that says the samples
-//! are not independent (`serial_check`).
+//! Not here: the Ljung-Box test (`ljung_box`), and the flag for samples that are not independent
+//! (`serial_check`).
 
 use crate::describe::{mean, squared_deviations};
 use crate::error::StatsError;
 use crate::input::{require_count, require_finite};
 
-/// Autocorrelations for lags 0..=`longest_lag`, pure numbers, with n in the denominator. At least
-/// two values with some spread; lags beyond the series are left out.
+/// Autocorrelations for lags 0..=`longest_lag`, pure numbers, with n in the denominator. Needs at
+/// least two values that are not all equal; lags beyond the series are left out.
 pub fn autocorrelation(values: &[f64], longest_lag: usize) -> Result<Vec<f64>, StatsError> {
     let lags = CenteredSeries::new(values)?;
     Ok((0..=longest_lag.min(values.len() - 1)).map(|lag| lags.at(lag)).collect())

@@ -1,26 +1,26 @@
-//! Levels of a series by penalised costs that are bounded: the exact optimum, so that a change
-//! that was undone later is found, and single outliers are not.
+//! Segmentation of a series into levels by bounded, penalised costs. The optimum is exact, so it
+//! finds a change that was undone later, and the bound ignores single outliers.
 //!
-//! Not here: how the noise is estimated and which changes are kept (`level_shift`).
+//! Not here: the estimate of the noise, and the selection of significant changes (`level_shift`).
 //!
-//! Source: Fearnhead & Rigaill, "Changepoint Detection in the Presence of Outliers", Journal of
-//! the American Statistical Association 114, 2019 (R-FPOP, biweight loss), here with a shortest
-//! level and weights.
+//! Source: Fearnhead & Rigaill, "Changepoint Detection in the Presence of Outliers", Journal of the
+//! American Statistical Association 114, 2019 (R-FPOP, biweight loss), extended by a minimum length
+//! of levels and by weights.
 
-/// Distance from the level, in standard deviations, beyond which a point costs no more.
+/// Distance from the level, in standard deviations, beyond which the cost of a point is constant.
 const BOUND: f64 = 4.0;
 
-/// Point on the scale of the noise: its standard deviation is `1 / sqrt(weight)`.
+/// Point in units of the noise, with the standard deviation `1 / sqrt(weight)`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScaledPoint {
     pub(crate) value: f64,
     pub(crate) weight: f64,
 }
 
-/// Stretch of levels on which the least cost has one formula.
+/// Range of levels on which the least cost has a single formula.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct CostPiece {
-    /// Upper end of the stretch; it begins where the piece before ends.
+    /// Upper end of the range, which begins where the previous piece ends.
     to: f64,
     /// Cost of level v: `square * v^2 + linear * v + constant`.
     square: f64,
@@ -48,7 +48,7 @@ impl CostPiece {
     }
 }
 
-/// Least cost of everything so far, as a function of the newest level.
+/// Least cost of all points so far, as a function of the newest level.
 struct LevelCosts {
     /// Lowest level considered.
     low: f64,
@@ -70,7 +70,7 @@ impl LevelCosts {
         }
     }
 
-    /// Adds a point's cost: the squared distance from the level, at most the bound.
+    /// Adds the cost of a point: its squared distance from the level, up to the bound.
     fn add(&mut self, point: ScaledPoint) {
         let ScaledPoint { value, weight } = point;
         let reach = BOUND / weight.sqrt();
@@ -98,8 +98,8 @@ impl LevelCosts {
         self.pieces = pieces;
     }
 
-    /// Smaller of two functions over the same levels, level by level.
-    fn lower(&self, other: &Self) -> Self {
+    /// Pointwise minimum of two functions over the same levels.
+    fn pointwise_minimum(&self, other: &Self) -> Self {
         let mut pieces = Vec::with_capacity(self.pieces.len() + other.pieces.len());
         let (mut mine, mut theirs) =
             (self.pieces.iter().peekable(), other.pieces.iter().peekable());
@@ -125,7 +125,7 @@ impl LevelCosts {
         Self { low: self.low, pieces }
     }
 
-    /// Least cost over all levels, and where its level begins.
+    /// Least cost over all levels, and the start of that level.
     fn least(&self) -> (f64, usize) {
         let mut best = (f64::INFINITY, 0);
         let mut from = self.low;
@@ -140,7 +140,7 @@ impl LevelCosts {
     }
 }
 
-/// Levels between `from` and `to`, in order, at which two pieces cost the same.
+/// Levels between `from` and `to` at which two pieces cost the same, ascending.
 fn crossings(left: &CostPiece, right: &CostPiece, from: f64, to: f64) -> Vec<f64> {
     let square = left.square - right.square;
     let linear = left.linear - right.linear;
@@ -151,9 +151,9 @@ fn crossings(left: &CostPiece, right: &CostPiece, from: f64, to: f64) -> Vec<f64
             roots.push(-constant / linear);
         }
     } else {
-        let inner = linear * linear - 4.0 * square * constant;
-        if inner > 0.0 {
-            let half = -0.5 * (linear + linear.signum() * inner.sqrt());
+        let discriminant = linear * linear - 4.0 * square * constant;
+        if discriminant > 0.0 {
+            let half = -0.5 * (linear + linear.signum() * discriminant.sqrt());
             roots.push(half / square);
             if half != 0.0 {
                 roots.push(constant / half);
@@ -165,8 +165,8 @@ fn crossings(left: &CostPiece, right: &CostPiece, from: f64, to: f64) -> Vec<f64
     roots
 }
 
-/// First points of the levels after the first one, in order: the division into levels of at least
-/// `fewest` points with the least sum of bounded costs, at `penalty` for each change.
+/// First points of the levels after the first one, in order. The division has levels of at least
+/// `fewest` points and the least sum of bounded costs, with `penalty` for each change.
 pub(crate) fn least_cost_levels(points: &[ScaledPoint], penalty: f64, fewest: usize) -> Vec<usize> {
     let fewest = fewest.max(1);
     if points.len() < 2 * fewest {
@@ -178,7 +178,7 @@ pub(crate) fn least_cost_levels(points: &[ScaledPoint], penalty: f64, fewest: us
         return Vec::new();
     }
     let mut costs: Option<LevelCosts> = None;
-    // Least cost of the first t points, and where their last level begins.
+    // Least cost of the first t points, and the start of their last level.
     let mut best: Vec<(f64, usize)> = vec![(f64::INFINITY, 0); points.len() + 1];
     best[0] = (-penalty, 0);
     for end in 1..=points.len() {
@@ -188,11 +188,11 @@ pub(crate) fn least_cost_levels(points: &[ScaledPoint], penalty: f64, fewest: us
         if let Some(start) = end.checked_sub(fewest)
             && best[start].0.is_finite()
         {
-            let mut young = LevelCosts::new(ends, best[start].0 + penalty, start);
-            points[start..end].iter().for_each(|point| young.add(*point));
+            let mut newest_level = LevelCosts::new(ends, best[start].0 + penalty, start);
+            points[start..end].iter().for_each(|point| newest_level.add(*point));
             costs = Some(match costs {
-                Some(costs) => costs.lower(&young),
-                None => young,
+                Some(costs) => costs.pointwise_minimum(&newest_level),
+                None => newest_level,
             });
         }
         if let Some(costs) = &costs {
@@ -223,8 +223,8 @@ mod tests {
         values.iter().enumerate().map(point).collect()
     }
 
-    /// Least bounded cost of one level, from all levels at which some point begins to count fully:
-    /// between two of them the cost is a parabola.
+    /// Least bounded cost of one level. Between the levels at which a point reaches or leaves the
+    /// bound, the cost is a parabola.
     fn level_cost(points: &[ScaledPoint]) -> f64 {
         let mut ends: Vec<f64> = points
             .iter()
@@ -252,7 +252,7 @@ mod tests {
         levels + penalty * starts.len() as f64
     }
 
-    /// Least total cost by trying every last change.
+    /// Least total cost by exhaustive search over the last change.
     fn least(points: &[ScaledPoint], penalty: f64, fewest: usize) -> f64 {
         let mut best = vec![f64::INFINITY; points.len() + 1];
         best[0] = -penalty;

@@ -1,10 +1,10 @@
-//! E-divisive change points: where the level of a series jumps (a journal flush, a cleaner that
-//! wakes up; in a history, another kernel).
+//! E-divisive change points: positions where the level of a series jumps (a journal flush or a
+//! cleaner that wakes up; in a history, a new kernel).
 //!
-//! Not here: how large a jump is (`level_shift`), comparing runs. Every test is a
-//! seeded permutation of the segment; samples may have weights. One pass over a segment costs
-//! O(n log n): pair sums of distances are carried along in two Fenwick trees while the split moves,
-//! instead of n^2 distances.
+//! Not here: the size of a jump (`level_shift`), and comparisons of runs. Every test is a seeded
+//! permutation test within the segment; samples may have weights. One pass over a segment costs O(n
+//! log n) instead of n^2: two Fenwick trees maintain the sums of pairwise distances while the split
+//! moves.
 //!
 //! Source: Matteson & James, Journal of the American Statistical Association 109, 2014 (arXiv
 //! 1306.4933), with alpha = 1.
@@ -28,7 +28,7 @@ pub struct ChangePointPlan {
     pub permutations: usize,
     /// Fewest samples on each side of a change, at least 2; 5 by default.
     pub fewest: usize,
-    /// Most changes to report; 20 by default.
+    /// Maximum number of reported changes; 20 by default.
     pub most_changes: usize,
     /// Seed of the permutations.
     pub seed: u64,
@@ -47,12 +47,13 @@ pub struct ChangePoint {
     pub index: usize,
     /// Energy statistic Q of the split, in the unit of the samples.
     pub q: f64,
-    /// Permutation p-value of the split within its segment: (1 + larger ones) / (1 + permutations).
+    /// Permutation p-value of the split within its segment: (1 + permutations with a larger Q) / (1
+    /// + permutations).
     pub p_value: f64,
 }
 
-/// The energy statistic Q(t) for every split of the series, the first t samples on the left;
-/// element i belongs to t = i + 2. Empty below four samples. In the unit of the samples.
+/// Energy statistic Q(t) of every split of the series, in the unit of the samples, with the first t
+/// samples on the left; element i belongs to t = i + 2. Empty below four samples.
 pub fn split_statistics(values: &[f64]) -> Result<Vec<f64>, StatsError> {
     require_finite(values)?;
     require_at_most(values.len(), LONGEST_CHANGE_SERIES)?;
@@ -61,8 +62,8 @@ pub fn split_statistics(values: &[f64]) -> Result<Vec<f64>, StatsError> {
     Ok(RankedSegment::new(&samples).split_statistics(&samples))
 }
 
-/// E-divisive: repeatedly takes the best split of all segments and keeps it while a permutation
-/// test within its segment finds it improbable. Change points in order of position.
+/// E-divisive: repeatedly takes the best split of all segments and keeps it if a permutation test
+/// within its segment is significant. Returns the change points in order of position.
 pub fn change_points(
     values: &[f64],
     plan: &ChangePointPlan,
@@ -168,7 +169,7 @@ fn permutation_p(
 /// Distinct values of a segment, which rank its samples.
 struct RankedSegment {
     distinct: Vec<f64>,
-    /// Subtracted from every value, for accuracy of sums far from zero.
+    /// Value subtracted from all others, which keeps sums accurate far from zero.
     centre: f64,
 }
 
@@ -214,7 +215,7 @@ impl RankedSegment {
 /// Samples on one side of a split.
 struct SplitSide {
     tree: DistanceTree,
-    /// Sum over all pairs of distance times both weights.
+    /// Sum over all pairs of the distance times both weights.
     within: f64,
     /// Sum of the squared weights.
     squares: f64,
@@ -243,7 +244,7 @@ impl SplitSide {
     }
 }
 
-/// Two Fenwick trees: weight, and weighted sum, of the values at or below a position.
+/// Two Fenwick trees, which hold the weight and the weighted sum of the values up to a position.
 struct DistanceTree {
     nodes: Vec<(f64, f64)>,
     count: f64,

@@ -26,7 +26,7 @@ pub struct HeatStatistics {
     warmth: f64,
 }
 
-/// Access, or several at the same time.
+/// Access to data, or several accesses at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// Time in nanoseconds.
@@ -40,7 +40,7 @@ pub struct Access {
 }
 
 /// Temperature after a decay of `passed_ns`.
-fn left(warmth: f64, passed_ns: u64, half_life_ns: u64) -> f64 {
+fn decayed(warmth: f64, passed_ns: u64, half_life_ns: u64) -> f64 {
     warmth * (-(passed_ns as f64) / half_life_ns.max(1) as f64).exp2()
 }
 
@@ -59,11 +59,11 @@ impl HeatStatistics {
             self.read_bytes += bytes;
         }
         let passed_ns = at_ns.saturating_sub(self.last_ns);
-        self.warmth = count as f64 + left(self.warmth, passed_ns, half_life_ns);
+        self.warmth = count as f64 + decayed(self.warmth, passed_ns, half_life_ns);
         self.last_ns = self.last_ns.max(at_ns);
     }
 
-    /// Adds the accesses of another item.
+    /// Adds the accesses of another file or range.
     pub fn merge(&mut self, other: &Self, half_life_ns: u64) {
         if other.accesses() == 0 {
             return;
@@ -90,7 +90,7 @@ impl HeatStatistics {
 
     /// Temperature at a time after the last access, in accesses.
     pub fn temperature(&self, at_ns: u64, half_life_ns: u64) -> f64 {
-        left(self.warmth, at_ns.saturating_sub(self.last_ns), half_life_ns)
+        decayed(self.warmth, at_ns.saturating_sub(self.last_ns), half_life_ns)
     }
 
     /// Mean time between two accesses in nanoseconds; `None` for fewer than two accesses.
@@ -101,8 +101,8 @@ impl HeatStatistics {
 }
 
 /// Concentration curve of accesses: points (share of the data, share of the accesses), both 0 to 1,
-/// the densest data first. `parts` holds accesses and bytes of pieces of data; returns at most
-/// `points` + 1 points, including both ends.
+/// with the most frequently accessed data first. `parts` holds the accesses and bytes of pieces of
+/// data; the curve has at most `points` + 1 points, including both ends.
 pub fn concentration(parts: &[(u64, u64)], points: usize) -> Vec<(f64, f64)> {
     let mut parts: Vec<(u64, u64)> = parts.iter().copied().filter(|part| part.1 > 0).collect();
     let sums = |parts: &[(u64, u64)]| {
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_hottest_data_come_first() {
-        // 90 accesses on 1 byte, 10 on 9.
+        // Of 100 accesses, 90 are to 1 byte and 10 to 9 bytes.
         let curve = concentration(&[(10, 9), (90, 1), (0, 0)], 100);
         let expected = [(0.0, 0.0), (0.1, 0.9), (1.0, 1.0)];
         assert_eq!(curve.len(), expected.len());

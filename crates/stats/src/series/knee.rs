@@ -1,9 +1,9 @@
 //! Knee of a curve: the point beyond which a larger input yields little more.
 //!
-//! Two straight lines that meet are fitted to the logarithms; the knee is their intersection, with
-//! a rounded corner if the values show one. The interval is that of the profile likelihood over all
-//! corner shapes. Chosen by simulation over the point farthest from the chord (Kneedle, Satopaa et
-//! al. 2011): `examples/knees`, `docs/evidence/sweeps.md`.
+//! Two straight lines that meet are fitted to the logarithms, with a rounded corner if the values
+//! show one; the knee is their intersection. The interval is that of the profile likelihood over
+//! all corner shapes. In simulations the method is better than the point farthest from the chord
+//! (Kneedle, Satopaa et al. 2011): `examples/knees`, `docs/evidence/sweeps.md`.
 
 use crate::distribution::t_quantile;
 use crate::error::StatsError;
@@ -12,13 +12,13 @@ use crate::inference::bootstrap::percentile_interval;
 use crate::input::{require_at_most, require_count, require_finite};
 use crate::interval::{Interval, IntervalMethod};
 
-/// Fewest points of a curve with a detectable knee: three points fit two lines in too many ways.
+/// Fewest points of a curve with a detectable knee; two lines fit three points in too many ways.
 pub const KNEE_FEWEST_POINTS: usize = 5;
 /// Fewest rounds for the interval of the knee.
 pub(crate) const KNEE_FEWEST_ROUNDS: usize = 3;
-/// Most points of a curve.
+/// Maximum number of points of a curve.
 const POINTS_MOST: usize = 1000;
-/// Candidate positions of the knee between two neighbouring points.
+/// Number of candidate positions between two neighbouring points.
 const STEPS: usize = 16;
 /// Corner radii in logarithms: from a sharp corner to the curve of a rate over 1 + load / knee.
 const CORNERS: [f64; 7] = [0.0, 0.1, 0.2, 0.3, 0.45, 0.65, 1.0];
@@ -28,27 +28,27 @@ const RESAMPLES: usize = 1000;
 const SEED: u64 = 1;
 const CONFIDENCE: f64 = 0.95;
 /// Smallest ratio of the slopes that counts as a knee.
-const BEND: f64 = 2.0;
+const SMALLEST_SLOPE_RATIO: f64 = 2.0;
 
 /// Detected knee.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Knee {
-    /// Position of the knee, in the unit of the input; with a round corner the intersection of the
+    /// Position of the knee, in the unit of the input; for a round corner, the intersection of the
     /// adjoining lines.
     pub at: f64,
     /// 95 % profile likelihood interval of the position; `None` with fewer than three rounds.
     pub interval: Option<Interval>,
-    /// Slope of the log-log curve before the knee, for a sharp corner; 1 means that twice the input
-    /// yields twice the output.
+    /// Slope of the log-log curve before the knee, for a sharp corner; at 1, twice the input yields
+    /// twice the output.
     pub slope_before: f64,
-    /// Slope after the knee; 0 means that more input yields nothing.
+    /// Slope after the knee; at 0, more input yields no more output.
     pub slope_after: f64,
 }
 
 /// Detects the knee of a curve; `None` if two lines fit no better than by chance, or the slope
 /// changes by less than a factor of two.
 ///
-/// `at` holds the inputs, ascending and positive; `rounds` the logarithms of the outputs, one
+/// `at` holds the inputs, ascending and positive. `rounds` holds the logarithms of the outputs, one
 /// series per round with one value per input.
 ///
 /// # Errors
@@ -71,16 +71,16 @@ pub fn knee(at: &[f64], rounds: &[Vec<f64>]) -> Result<Option<Knee>, StatsError>
         return Err(StatsError::StatisticUndefined);
     }
     let x: Vec<f64> = at.iter().map(|value| value.ln()).collect();
-    let places = places(&x);
+    let positions = positions(&x);
     let every_round: Vec<usize> = (0..rounds.len()).collect();
     let y = means(rounds, &every_round);
-    let Some(sharp) = fit(&x, &y, &places, 0.0) else { return Ok(None) };
-    let profile = KneeProfile::new(&x, rounds, &y, &places);
+    let Some(sharp) = fit(&x, &y, &positions, 0.0) else { return Ok(None) };
+    let profile = KneeProfile::new(&x, rounds, &y, &positions);
     let best = profile.as_ref().map_or(sharp, |profile| profile.best(sharp));
     let bends = |(slope_before, slope_after): (f64, f64)| {
         let (small, large) =
             (slope_before.abs().min(slope_after.abs()), slope_before.abs().max(slope_after.abs()));
-        large >= BEND * small
+        large >= SMALLEST_SLOPE_RATIO * small
     };
     if !bends((sharp.slope_before, sharp.slope_after)) {
         return Ok(None);
@@ -91,18 +91,24 @@ pub fn knee(at: &[f64], rounds: &[Vec<f64>]) -> Result<Option<Knee>, StatsError>
         slope_before: sharp.slope_before,
         slope_after: sharp.slope_after,
     };
-    let is_chance = rounds.len() >= KNEE_FEWEST_ROUNDS && is_bent_by_chance(&x, rounds, &places)?;
+    let is_chance =
+        rounds.len() >= KNEE_FEWEST_ROUNDS && is_bent_by_chance(&x, rounds, &positions)?;
     Ok((!is_chance).then_some(knee))
 }
 
-/// Reports whether the slope changes up and down alike when whole rounds are resampled.
-fn is_bent_by_chance(x: &[f64], rounds: &[Vec<f64>], places: &[f64]) -> Result<bool, StatsError> {
+/// Reports whether resamples of whole rounds bend up as well as down, so that the knee may be
+/// chance.
+fn is_bent_by_chance(
+    x: &[f64],
+    rounds: &[Vec<f64>],
+    positions: &[f64],
+) -> Result<bool, StatsError> {
     let mut generator = Generator::seeded(SEED);
     let mut changes = Vec::new();
     let mut chosen = vec![0; rounds.len()];
     for _ in 0..RESAMPLES {
         chosen.fill_with(|| generator.below(rounds.len()));
-        let resampled = fit(x, &means(rounds, &chosen), places, 0.0);
+        let resampled = fit(x, &means(rounds, &chosen), positions, 0.0);
         changes.extend(resampled.map(|bent| bent.slope_after - bent.slope_before));
     }
     let changes = percentile_interval(&changes, CONFIDENCE)?;
@@ -121,7 +127,7 @@ struct KneeProfile {
 
 impl KneeProfile {
     /// Fits every position; `None` with too few rounds to estimate the noise.
-    fn new(x: &[f64], rounds: &[Vec<f64>], y: &[f64], places: &[f64]) -> Option<Self> {
+    fn new(x: &[f64], rounds: &[Vec<f64>], y: &[f64], positions: &[f64]) -> Option<Self> {
         if rounds.len() < KNEE_FEWEST_ROUNDS {
             return None;
         }
@@ -129,7 +135,7 @@ impl KneeProfile {
             let fits = CORNERS.iter().filter_map(|corner| fit(x, y, &[*at], *corner));
             fits.min_by(|left, right| left.residual.total_cmp(&right.residual))
         };
-        let fits: Vec<BentLines> = places.iter().filter_map(best_at).collect();
+        let fits: Vec<BentLines> = positions.iter().filter_map(best_at).collect();
         let least = least(&fits)?;
         let freedom = (rounds.len() - 1) * (x.len() - 1);
         let of_chance = noise(rounds, y) / (freedom * rounds.len()) as f64;
@@ -139,7 +145,7 @@ impl KneeProfile {
             Some(more) => least / more as f64,
         };
         let t = t_quantile(f64::midpoint(1.0, CONFIDENCE), freedom as f64);
-        let half_step = places.windows(2).map(|two| two[1] - two[0]).fold(0.0, f64::max) / 2.0;
+        let half_step = positions.windows(2).map(|two| two[1] - two[0]).fold(0.0, f64::max) / 2.0;
         Some(Self { fits, allowed: least + t * t * of_chance.max(of_model), half_step })
     }
 
@@ -154,10 +160,10 @@ impl KneeProfile {
     }
 
     fn interval(&self, at: f64) -> Interval {
-        let places =
+        let positions =
             || self.fits.iter().filter(|fit| fit.residual <= self.allowed).map(|fit| fit.at);
-        let low = (places().fold(at, f64::min) - self.half_step).exp();
-        let high = (places().fold(at, f64::max) + self.half_step).exp();
+        let low = (positions().fold(at, f64::min) - self.half_step).exp();
+        let high = (positions().fold(at, f64::max) + self.half_step).exp();
         let method = IntervalMethod::ProfileLikelihood;
         Interval { low, high, confidence: CONFIDENCE, achieved: None, method }
     }
@@ -167,7 +173,7 @@ fn least(fits: &[BentLines]) -> Option<f64> {
     fits.iter().map(|fit| fit.residual).reduce(f64::min)
 }
 
-/// Residual sum of squares after removing round and position effects.
+/// Residual sum of squares after removing the effects of rounds and positions.
 fn noise(rounds: &[Vec<f64>], y: &[f64]) -> f64 {
     let of = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
     let overall = of(y);
@@ -190,7 +196,7 @@ fn means(rounds: &[Vec<f64>], chosen: &[usize]) -> Vec<f64> {
 }
 
 /// Candidate positions of the knee, with at least two points on either side.
-fn places(x: &[f64]) -> Vec<f64> {
+fn positions(x: &[f64]) -> Vec<f64> {
     let inner = &x[1..x.len() - 1];
     let between = inner.windows(2).flat_map(|pair| {
         let step = (pair[1] - pair[0]) / STEPS as f64;
@@ -209,11 +215,12 @@ struct BentLines {
     residual: f64,
 }
 
-/// Best least-squares fit over all positions, with this corner radius; the first of equal ones.
-fn fit(x: &[f64], y: &[f64], places: &[f64], corner: f64) -> Option<BentLines> {
+/// Best least-squares fit over all positions with this corner radius; the first one of equally good
+/// fits.
+fn fit(x: &[f64], y: &[f64], positions: &[f64], corner: f64) -> Option<BentLines> {
     let mut best: Option<BentLines> = None;
-    for &at in places {
-        let Some(bent) = bent_at(x, y, at, corner) else { continue };
+    for &at in positions {
+        let Some(bent) = fit_at(x, y, at, corner) else { continue };
         if best.is_none_or(|best| bent.residual < best.residual) {
             best = Some(bent);
         }
@@ -230,7 +237,7 @@ fn beyond(distance: f64, corner: f64) -> f64 {
 }
 
 /// Least-squares fit of two lines that meet at `at`.
-fn bent_at(x: &[f64], y: &[f64], at: f64, corner: f64) -> Option<BentLines> {
+fn fit_at(x: &[f64], y: &[f64], at: f64, corner: f64) -> Option<BentLines> {
     let n = x.len() as f64;
     let beyond: Vec<f64> = x.iter().map(|x| beyond(x - at, corner)).collect();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / n;
@@ -255,7 +262,8 @@ fn bent_at(x: &[f64], y: &[f64], at: f64, corner: f64) -> Option<BentLines> {
 mod tests {
     use super::{Generator, knee};
 
-    /// A curve that saturates at `knee`, in so many rounds with noise of so many percent.
+    /// Simulates a curve that saturates at `turn`, measured in `rounds` rounds with relative noise
+    /// `noise`.
     fn curve(at: &[f64], turn: f64, rounds: usize, noise: f64) -> Vec<Vec<f64>> {
         let mut generator = Generator::seeded(7);
         let mut scatter = || (generator.below(2001) as f64 / 1000.0 - 1.0) * noise;

@@ -1,6 +1,7 @@
-//! Level shifts in a history of measurements, each with its own uncertainty and months apart.
+//! Level shifts in a history of measurements that may be months apart, each with its own
+//! uncertainty.
 //!
-//! Not here: the division of least cost (`bounded_cost`) and the noise (`noise`). Points are
+//! Not here: the segmentation of least cost (`bounded_cost`) and the noise (`noise`). Points are
 //! weighted by their precision. `docs/evidence/history.md` compares the method with others, by
 //! simulation.
 //!
@@ -23,25 +24,27 @@ use crate::series::noise::{
 };
 
 /// Distance in robust standard deviations beyond which points are winsorized when a level is
-/// estimated, and the fewest points of which any can be an outlier.
-const DRAWN_IN_BEYOND: f64 = 3.0;
+/// estimated, and the smallest number of points among which outliers are searched.
+const WINSORIZED_BEYOND: f64 = 3.0;
 const FEWEST_WITH_OUTLIERS: usize = 5;
-/// Step in standard deviations of steps that no memory makes.
-const STEP_FROM: f64 = 2.5;
-/// Cost of a change in units of the logarithm of the number of points and of the noise's variance.
+/// Smallest step, in standard deviations of the steps, that autocorrelation alone does not explain.
+const DISTINCT_STEP: f64 = 2.5;
+/// Cost of a change, in units of log n times the variance of the noise.
 const PENALTY: f64 = 1.3;
-/// Weight of the scatter around all levels beside that around one, in degrees of freedom.
+/// Weight of the scatter around all levels relative to that around one level, in degrees of
+/// freedom.
 const SHARED_FREEDOM: f64 = 8.0;
-/// Fewest places that p-values are multiplied by. In shorter series the scatter is known badly, so
-/// that as many alarms are false as in longer ones only with this number.
-const FEWEST_PLACES: usize = 20;
+/// Smallest factor of p-values, which is otherwise the number of points. In shorter series the
+/// scatter is less certain, and without this limit they would give more false alarms than long
+/// ones.
+const FEWEST_POSITIONS: usize = 20;
 
-/// One measurement of a history.
+/// Measurement in a history.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HistoryPoint {
     /// Value on the working scale: logarithm of a metric, or log ratio to an anchor.
     pub value: f64,
-    /// Standard error on that scale; 0 if unknown.
+    /// Standard error on the working scale; 0 if unknown.
     pub standard_error: f64,
 }
 
@@ -52,27 +55,30 @@ pub struct ShiftPlan {
     pub alpha: f64,
     /// Fewest points of a level, at least 1.
     pub fewest: usize,
-    /// Smallest standard deviation of a point that is believed; 0 by default, 1 for counts, see
+    /// Lower limit for the estimated standard deviation of a point; 0 by default, 1 for counts, see
     /// [`count_scale`].
     pub smallest_scatter: f64,
 }
 
-/// Plan for one series: levels of at least three points, and a p-value limit at which at most 4 in
-/// 100 series of 10 to 200 points without a change have one, by simulation.
+/// Plan for one series, with levels of at least three points. By simulation, its p-value limit
+/// gives a false shift in at most 4 of 100 series of 10 to 200 points without a change.
 pub const SHIFT_PLAN: ShiftPlan = ShiftPlan { alpha: 0.1, fewest: 3, smallest_scatter: 0.0 };
 
-/// Search plan for a change of scatter. Fewer than six points may be the first ones of a new level.
+/// Search plan for a change of scatter. Groups of fewer than six points may instead be the start of
+/// a new level.
 pub const NOISE_PLAN: ChangePointPlan =
     ChangePointPlan { alpha: 0.03, permutations: 999, fewest: 6, most_changes: 1, seed: 1 };
 
-/// Working scale of a count, on which chance gives every count a standard deviation of about 1.
+/// Variance-stabilising scale of a count, on which Poisson counts have a standard deviation of
+/// about 1.
 ///
 /// Source: Anscombe, Biometrika 35, 1948.
 pub fn count_scale(count: f64) -> f64 {
     2.0 * (count + 0.375).max(0.0).sqrt()
 }
 
-/// Count at a place of the [`count_scale`]. What differs from none by rounding only is none.
+/// Count at a position on the [`count_scale`]. Results that differ from zero only by rounding
+/// become zero.
 pub fn count_at(place: f64) -> f64 {
     let count = place.max(0.0).powi(2) / 4.0 - 0.375;
     if count < 1e-9 { 0.0 } else { count }
@@ -89,8 +95,8 @@ pub struct LevelShift {
     pub levels: (f64, f64),
     /// 95 % interval of the new level minus the old; `None` if all points of both are equal.
     pub interval: Option<Interval>,
-    /// p-value of the difference of the two levels, times the number of points at which the level
-    /// could have begun, and at least times 20; at most 1.
+    /// p-value of the difference of the two levels, multiplied by the number of points or by 20 if
+    /// there are fewer, since the level could have begun at any of them; at most 1.
     pub p_value: f64,
 }
 
@@ -103,9 +109,9 @@ impl LevelShift {
 
 /// Detects the level shifts of a history, in order of position.
 ///
-/// The division of least bounded cost proposes levels; the weakest proposal is then dropped until
-/// each level differs from its neighbours by a moderated t test, in which every level has its own
-/// scatter. Where neighbouring points are alike, both reckon with it.
+/// The segmentation of least bounded cost proposes levels. Then the weakest proposal is dropped
+/// repeatedly, until each level differs from its neighbours by a moderated t test with the scatter
+/// of each level. Both steps allow for autocorrelation.
 ///
 /// # Errors
 /// If a value or a standard error is not finite, the history is longer than
@@ -126,7 +132,7 @@ pub fn level_shifts(
         return Ok(Vec::new());
     }
     let search = ShiftSearch::new(&values, &errors, noise, plan);
-    let starts = search.kept(search.proposed());
+    let starts = search.significant_starts(search.proposed_starts());
     Ok(search.shifts(&starts))
 }
 
@@ -137,7 +143,7 @@ struct WeightedPoint {
     weight: f64,
 }
 
-/// A history while it is searched.
+/// State of the search in a history.
 struct ShiftSearch<'p> {
     points: Vec<WeightedPoint>,
     /// Standard deviation of a point of weight 1.
@@ -157,18 +163,19 @@ impl<'p> ShiftSearch<'p> {
             correlation: 0.0,
             plan,
         };
-        // Several steps that stand out would hide one another: they look like memory.
-        let mut starts = search.proposed();
+        // Several distinct steps resemble autocorrelation and would hide one another, so leave them
+        // out of its estimate.
+        let mut starts = search.proposed_starts();
         let steps: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
         let usual = BY_MEDIAN_DEVIATION * median(&steps).unwrap_or(0.0);
-        starts.retain(|start| steps[start - 1] > STEP_FROM * usual);
+        starts.retain(|start| steps[start - 1] > DISTINCT_STEP * usual);
         search.correlation = cautious_correlation(values, &starts);
         search
     }
 
-    /// Starts of the levels of least cost. Differences of correlated points scatter less than the
-    /// points, and means of such points more than those of others.
-    fn proposed(&self) -> Vec<usize> {
+    /// Starts of the levels of least cost. The noise is corrected for autocorrelation, which
+    /// reduces the scatter of differences and increases that of means.
+    fn proposed_starts(&self) -> Vec<usize> {
         let correlation = self.correlation;
         let unit = self.noise * (1.0 + correlation).sqrt() / (1.0 - correlation);
         let centre = self.points[0].value;
@@ -180,8 +187,8 @@ impl<'p> ShiftSearch<'p> {
         least_cost_levels(&scaled, PENALTY * (scaled.len() as f64).ln(), self.plan.fewest)
     }
 
-    /// Drops the weakest start, again and again, until all are significant.
-    fn kept(&self, mut starts: Vec<usize>) -> Vec<usize> {
+    /// Drops the weakest start repeatedly, until all are significant.
+    fn significant_starts(&self, mut starts: Vec<usize>) -> Vec<usize> {
         loop {
             let comparisons = self.comparisons(&starts);
             let weakest = (0..starts.len())
@@ -197,10 +204,10 @@ impl<'p> ShiftSearch<'p> {
         }
     }
 
-    /// True if all points of a level are above those of the other, or the ranks differ
-    /// significantly: a few outliers in a row are no level where there are others.
+    /// True if all points of one level are above those of the other, or the ranks differ
+    /// significantly. A few outliers in a row are no level in a series that has other outliers.
     fn is_ranked_apart(&self, starts: &[usize], at: usize) -> bool {
-        let ends = ends(starts, self.points.len());
+        let ends = level_bounds(starts, self.points.len());
         let [before, after] = [(ends[at], ends[at + 1]), (ends[at + 1], ends[at + 2])]
             .map(|(from, to)| self.points[from..to].iter().map(|p| p.value).collect::<Vec<f64>>());
         let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -214,7 +221,7 @@ impl<'p> ShiftSearch<'p> {
 
     /// Comparison of the levels at each start.
     fn comparisons(&self, starts: &[usize]) -> Vec<LevelComparison> {
-        let ends = ends(starts, self.points.len());
+        let ends = level_bounds(starts, self.points.len());
         let levels: Vec<LevelEstimate> =
             ends.windows(2).map(|e| LevelEstimate::from_points(&self.points[e[0]..e[1]])).collect();
         let shared = self.scatter_around(&levels, &ends);
@@ -225,7 +232,8 @@ impl<'p> ShiftSearch<'p> {
         levels.windows(2).map(compared).collect()
     }
 
-    /// Standard deviation of a point of weight 1 around its level, of the noisier half.
+    /// Standard deviation of a point of weight 1 around its level; the larger one of both halves of
+    /// the series.
     fn scatter_around(&self, levels: &[LevelEstimate], ends: &[usize]) -> f64 {
         let of_level = |(level, ends): (&LevelEstimate, &[usize])| {
             let points = self.points[ends[0]..ends[1]].iter();
@@ -240,10 +248,10 @@ impl<'p> ShiftSearch<'p> {
     }
 
     fn shifts(&self, starts: &[usize]) -> Vec<LevelShift> {
-        let ends = ends(starts, self.points.len());
+        let ends = level_bounds(starts, self.points.len());
         let comparisons = self.comparisons(starts);
         let shift = |(comparison, ends): (&LevelComparison, &[usize])| {
-            let (first, last) = places(&self.points[ends[0]..ends[2]], ends[1] - ends[0]);
+            let (first, last) = plausible_splits(&self.points[ends[0]..ends[2]], ends[1] - ends[0]);
             LevelShift {
                 index: ends[1],
                 between: (ends[0] + first, ends[0] + last),
@@ -256,12 +264,12 @@ impl<'p> ShiftSearch<'p> {
     }
 }
 
-/// The starts with 0 before and the number of points behind them.
-fn ends(starts: &[usize], points: usize) -> Vec<usize> {
+/// Bounds of the levels: 0, the starts, and the number of points.
+fn level_bounds(starts: &[usize], points: usize) -> Vec<usize> {
     [0].into_iter().chain(starts.iter().copied()).chain([points]).collect()
 }
 
-/// Precision weights from the points' standard errors and the excess scatter; equal if both are
+/// Precision weights from the points' standard errors and the excess scatter; all equal if both are
 /// unknown.
 fn weights(values: &[f64], errors: &[f64]) -> Vec<f64> {
     let squared: Vec<f64> = errors.iter().map(|error| error * error).collect();
@@ -271,18 +279,17 @@ fn weights(values: &[f64], errors: &[f64]) -> Vec<f64> {
     if typical <= 0.0 {
         return vec![1.0; values.len()];
     }
-    // The clamp keeps points with tiny standard errors from dominating, and all others from
-    // vanishing.
+    // The clamp prevents points with tiny standard errors from outweighing all others.
     let weight = |error: &f64| (typical / (beyond + error)).clamp(0.01, 10.0);
     squared.iter().map(weight).collect()
 }
 
 /// Points of a level with outliers winsorized.
-fn drawn_in(points: &[WeightedPoint]) -> Vec<WeightedPoint> {
+fn winsorized(points: &[WeightedPoint]) -> Vec<WeightedPoint> {
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
     let centre = median(&values).unwrap_or(0.0);
     let deviations: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
-    let reach = DRAWN_IN_BEYOND * BY_MEDIAN_DEVIATION * median(&deviations).unwrap_or(0.0);
+    let reach = WINSORIZED_BEYOND * BY_MEDIAN_DEVIATION * median(&deviations).unwrap_or(0.0);
     if reach <= 0.0 || points.len() < FEWEST_WITH_OUTLIERS {
         return points.to_vec();
     }
@@ -293,45 +300,46 @@ fn drawn_in(points: &[WeightedPoint]) -> Vec<WeightedPoint> {
         .collect()
 }
 
-/// First and last split that explains two adjacent levels nearly as well as this one, at 95 %.
-fn places(points: &[WeightedPoint], split: usize) -> (usize, usize) {
+/// First and last split at which two adjacent levels fit nearly as well as at this split, at 95 %.
+fn plausible_splits(points: &[WeightedPoint], split: usize) -> (usize, usize) {
     // (1 - exp(-c / 2))^2 = .95
     const CRITICAL: f64 = 7.352;
-    let around = |at: usize| {
-        LevelEstimate::from_points(&points[..at]).around
-            + LevelEstimate::from_points(&points[at..]).around
+    let squares_around = |at: usize| {
+        LevelEstimate::from_points(&points[..at]).squares
+            + LevelEstimate::from_points(&points[at..]).squares
     };
-    let best = around(split);
+    let best = squares_around(split);
     let reach = CRITICAL * best / points.len().saturating_sub(2).max(1) as f64;
-    let near = |at: &usize| around(*at) - best <= reach;
+    let near = |at: &usize| squares_around(*at) - best <= reach;
     let first = (1..split).rev().take_while(near).last().unwrap_or(split);
     let last = (split + 1..points.len()).take_while(near).last().unwrap_or(split);
     (first, last)
 }
 
-/// Level: weighted mean of its points, outliers winsorized.
+/// Estimated level: weighted mean of its points, with outliers winsorized.
 struct LevelEstimate {
     mean: f64,
     weight: f64,
-    /// Sum of the squared deviations times weights, with outliers winsorized.
-    around: f64,
-    /// Enlarged `around` for the points that were drawn in: the mean of a winsorized sample is less
-    /// certain than its scatter says.
-    uncertain: f64,
+    /// Weighted sum of the squared deviations, with outliers winsorized.
+    squares: f64,
+    /// `squares`, increased for winsorized points: the mean of a winsorized sample is less certain
+    /// than its scatter suggests.
+    inflated_squares: f64,
     freedom: f64,
 }
 
 impl LevelEstimate {
     fn from_points(points: &[WeightedPoint]) -> Self {
-        let inner = drawn_in(points);
+        let inner = winsorized(points);
         let moved = points.iter().zip(&inner).filter(|(own, drawn)| own.value != drawn.value);
         let moved = moved.count() as f64;
         let weight: f64 = inner.iter().map(|point| point.weight).sum();
         let mean = inner.iter().map(|point| point.weight * point.value).sum::<f64>() / weight;
-        let around = inner.iter().map(|p| p.weight * (p.value - mean).powi(2)).sum::<f64>();
+        let squares = inner.iter().map(|p| p.weight * (p.value - mean).powi(2)).sum::<f64>();
         let freedom = points.len() as f64 - 1.0;
-        let certain = freedom / (freedom - moved).max(1.0);
-        Self { mean, weight, around, uncertain: around * certain.powi(2), freedom }
+        let inflation = freedom / (freedom - moved).max(1.0);
+        let inflated_squares = squares * inflation.powi(2);
+        Self { mean, weight, squares, inflated_squares, freedom }
     }
 }
 
@@ -353,8 +361,8 @@ impl LevelComparison {
         places: usize,
     ) -> Self {
         let [own_before, own_after] = [before, after].map(|level| {
-            let around = SHARED_FREEDOM * shared * shared + level.uncertain;
-            inflation * around / (SHARED_FREEDOM + level.freedom) / level.weight
+            let squares = SHARED_FREEDOM * shared * shared + level.inflated_squares;
+            inflation * squares / (SHARED_FREEDOM + level.freedom) / level.weight
         });
         let variance = own_before + own_after;
         let levels = (before.mean, after.mean);
@@ -368,7 +376,7 @@ impl LevelComparison {
         };
         let freedom = 1.0 / (share(own_before, before) + share(own_after, after));
         let error = variance.sqrt();
-        let places = places.max(FEWEST_PLACES) as f64;
+        let places = places.max(FEWEST_POSITIONS) as f64;
         let p_value = (t_two_sided(change / error, freedom) * places).min(1.0);
         Self { levels, error, freedom, p_value }
     }
@@ -394,12 +402,12 @@ pub struct NewestPoint {
     pub level: f64,
     /// Point minus level, on the working scale.
     pub change: f64,
-    /// Two-sided p-value of a prediction from the level's points.
+    /// Two-sided p-value that the point belongs to the level.
     pub p_value: f64,
 }
 
-/// Compares the last point of a level with the others; `None` below four points. Scatter below
-/// `smallest_scatter` is not believed.
+/// Compares the last point of a level with the others; `None` below four points. A scatter below
+/// `smallest_scatter` is raised to it.
 pub fn newest_differs(level: &[HistoryPoint], smallest_scatter: f64) -> Option<NewestPoint> {
     let (newest, others) = level.split_last()?;
     if others.len() < 3 {
@@ -409,16 +417,16 @@ pub fn newest_differs(level: &[HistoryPoint], smallest_scatter: f64) -> Option<N
         others.iter().map(|p| WeightedPoint { value: p.value, weight: 1.0 }).collect();
     let level = LevelEstimate::from_points(&others);
     let (n, freedom) = (others.len() as f64, others.len() as f64 - 1.0);
-    let scatter = (level.around / freedom).max(smallest_scatter * smallest_scatter);
+    let scatter = (level.squares / freedom).max(smallest_scatter * smallest_scatter);
     let error = (scatter * (1.0 + 1.0 / n)).sqrt();
     let change = newest.value - level.mean;
     let p_value = |error: f64| t_two_sided(change / error, freedom);
     (error > 0.0).then(|| NewestPoint { level: level.mean, change, p_value: p_value(error) })
 }
 
-/// Number of further points after which a new level is found, if they are like the newest point
-/// and scatter as the last level has so far, which begins at `level`; `None` if `most` of them do
-/// not suffice. The new level may begin before the newest point, with others that are like it.
+/// Number of further points after which a new level is detected, if they resemble the newest point
+/// and scatter like the last level so far, which begins at `level`. `None` if `most` points do not
+/// suffice. The new level may include points before the newest one that resemble it.
 ///
 /// # Errors
 /// See [`level_shifts`].
@@ -430,27 +438,28 @@ pub fn points_to_decide(
     most: usize,
 ) -> Result<Option<usize>, StatsError> {
     let Some((last, before)) = points.split_last() else { return Ok(None) };
-    // Earlier points that are already out of line do not scatter as the level does.
+    // Earlier points that are already out of line do not represent the scatter of the level.
     let of_level =
         |point: &&HistoryPoint| (point.value - newest.level).abs() * 2.0 < newest.change.abs();
     let since_level = before.get(level..).unwrap_or_default().iter().rev();
     let out_of_line = since_level.clone().take_while(|point| !of_level(point)).count();
-    let begins = before.len() - out_of_line..=before.len() + 1;
-    let alike = since_level.filter(of_level).cycle();
-    let mut longer = points.to_vec();
-    for (more, like) in (1..=most).zip(alike) {
-        longer.push(HistoryPoint { value: like.value + newest.change, ..*last });
-        let shifts = level_shifts(&longer, plan)?;
+    let accepted_starts = before.len() - out_of_line..=before.len() + 1;
+    let level_points = since_level.filter(of_level).cycle();
+    let mut extended = points.to_vec();
+    for (more, like) in (1..=most).zip(level_points) {
+        extended.push(HistoryPoint { value: like.value + newest.change, ..*last });
+        let shifts = level_shifts(&extended, plan)?;
         let is_new = |shift: &&LevelShift| shift.change().signum() == newest.change.signum();
-        if shifts.last().filter(is_new).is_some_and(|shift| begins.contains(&shift.index)) {
+        if shifts.last().filter(is_new).is_some_and(|shift| accepted_starts.contains(&shift.index))
+        {
             return Ok(Some(more));
         }
     }
     Ok(None)
 }
 
-/// Memory of a history within its levels, which begin at `starts`; `None` below eight points, or if
-/// most neighbours are equal.
+/// Autocorrelation of a history within its levels, which begin at `starts`; `None` below eight
+/// points, or if most neighbours are equal.
 pub fn history_memory(points: &[HistoryPoint], starts: &[usize]) -> Option<SeriesMemory> {
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
     memory(&values, starts)
@@ -474,11 +483,11 @@ pub(crate) fn residuals(points: &[HistoryPoint], starts: &[usize]) -> Vec<f64> {
 pub struct NoiseShift {
     /// Index of the first point with the new scatter, from 0.
     pub index: usize,
-    /// New scatter over old scatter, each the median distance from the level.
+    /// New scatter divided by old scatter, each the median distance from the level.
     pub ratio: f64,
 }
 
-/// Detects the most significant change of scatter, if any: a level shift in the distances of the
+/// Detects the most significant change of scatter, if any, as a level shift in the distances of the
 /// points from their levels.
 ///
 /// # Errors
@@ -505,7 +514,7 @@ mod tests {
         level_shifts, newest_differs, noise_shift, points_to_decide, residuals,
     };
 
-    /// Values that scatter by about one around a level, without chance.
+    /// Deterministic values with a scatter of about one around 0.
     fn noise(i: u32) -> f64 {
         f64::from(i * i * 7919 % 1009) / 1009.0 * 3.4 - 1.7
     }
@@ -547,9 +556,9 @@ mod tests {
     #[test]
     fn points_with_large_standard_errors_have_little_weight() {
         let value = |i: u32| noise(i) + if i < 40 { 0.0 } else { 4.0 };
-        let vague = |i: u32| if i < 40 { 0.1 } else { 40.0 };
+        let error = |i: u32| if i < 40 { 0.1 } else { 40.0 };
         let weighted: Vec<HistoryPoint> =
-            (0..50).map(|i| HistoryPoint { value: value(i), standard_error: vague(i) }).collect();
+            (0..50).map(|i| HistoryPoint { value: value(i), standard_error: error(i) }).collect();
         assert!(!level_shifts(&points(50, value), &SHIFT_PLAN).unwrap().is_empty());
         assert!(level_shifts(&weighted, &SHIFT_PLAN).unwrap().is_empty());
     }
@@ -629,8 +638,8 @@ mod tests {
 
     #[test]
     fn growing_scatter_is_found_at_a_constant_level() {
-        let louder = points(80, |i| noise(i) * if i < 40 { 1.0 } else { 6.0 });
-        let shift = noise_shift(&louder, &[], &NOISE_PLAN).unwrap().unwrap();
+        let noisier = points(80, |i| noise(i) * if i < 40 { 1.0 } else { 6.0 });
+        let shift = noise_shift(&noisier, &[], &NOISE_PLAN).unwrap().unwrap();
         assert!(shift.index.abs_diff(40) <= 8 && shift.ratio > 3.0, "{shift:?}");
         assert_eq!(noise_shift(&points(80, noise), &[], &NOISE_PLAN).unwrap(), None);
         let stepped = points(80, |i| noise(i) + if i < 40 { 0.0 } else { 9.0 });

@@ -12,7 +12,7 @@ use crate::series::autocorrelation::autocorrelation;
 /// The result of a Ljung-Box test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LjungBox {
-    /// Lags tested.
+    /// Number of lags tested.
     pub lags: usize,
     /// The statistic Q.
     pub q: f64,
@@ -20,8 +20,8 @@ pub struct LjungBox {
     pub p_value: f64,
 }
 
-/// Ljung-Box test of values in time order over the lags 1..=`lags`; more values than lags, some
-/// spread.
+/// Ljung-Box test of values in time order over the lags 1..=`lags`. Needs more values than lags,
+/// not all equal.
 pub fn ljung_box(values: &[f64], lags: usize) -> Result<LjungBox, StatsError> {
     require_count(lags, 1)?;
     require_count(values.len(), lags.saturating_add(1))?;
@@ -36,9 +36,9 @@ pub fn ljung_box(values: &[f64], lags: usize) -> Result<LjungBox, StatsError> {
 mod tests {
     use crate::series::ljung_box::ljung_box;
 
-    /// Lag 1 of 1, 3, 1, 3 is -3/4: Q = 4 * 6 * (9/16) / 3 = 4.5.
+    /// Lag 1 of 1, 3, 1, 3 is -3/4, so Q = 4 * 6 * (9/16) / 3 = 4.5.
     #[test]
-    fn by_hand() {
+    fn ljung_box_matches_the_hand_calculation() {
         assert!((ljung_box(&[1.0, 3.0, 1.0, 3.0], 1).unwrap().q - 4.5).abs() < 1e-12);
         assert!(ljung_box(&[1.0, 2.0], 2).is_err());
         assert!(ljung_box(&[1.0, 2.0], 0).is_err());

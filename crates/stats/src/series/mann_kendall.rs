@@ -1,8 +1,8 @@
 //! The Mann-Kendall test for a monotone trend: drift over the rounds, or within a run.
 //!
-//! Not here: how steep the trend is (`theil_sen`). Counted by a merge sort in O(n
-//! log n). Exact up to 20 values without ties, otherwise normal with corrections for ties and
-//! continuity.
+//! Not here: the slope of the trend (`theil_sen`). Inversions are counted by a merge sort in O(n
+//! log n). The p-value is exact up to 20 values without ties, otherwise normal with corrections for
+//! ties and continuity.
 //!
 //! Sources: Mann, Econometrica 13, 1945; Kendall, "Rank Correlation Methods", 1975.
 
@@ -12,20 +12,20 @@ use crate::input::{require_at_most, require_count, require_finite};
 use crate::interval::TestMethod;
 use crate::rank::midranks;
 
-/// Largest n whose p-value is exact.
+/// Largest n for which the p-value is exact.
 const EXACT_LIMIT: usize = 20;
 
-/// Largest n: the number of pairs must fit an i64 with room.
+/// Largest n; the number of pairs must fit an i64.
 const LONGEST: usize = 1 << 30;
 
 /// The result of a trend test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MannKendall {
-    /// Pairs that rise minus pairs that fall.
+    /// Number of rising pairs minus number of falling pairs.
     pub s: f64,
     /// Tie-corrected variance of S without trend.
     pub variance: f64,
-    /// S with continuity correction over its standard deviation; 0 without spread.
+    /// S with continuity correction, divided by its standard deviation; 0 without spread.
     pub z: f64,
     /// Two-sided p-value.
     pub p_value: f64,
@@ -55,14 +55,15 @@ pub fn mann_kendall(values: &[f64]) -> Result<MannKendall, StatsError> {
     Ok(MannKendall { s, variance, z, p_value, method })
 }
 
-/// Twice the smaller tail of the number of inversions of a random order (the Mahonian numbers).
+/// Exact p-value: twice the smaller tail of the number of inversions of a random order (the
+/// Mahonian numbers).
 fn exact_p(n: usize, falling: usize) -> f64 {
     let pairs = n * (n - 1) / 2;
     let mut probability = vec![0.0; pairs + 1];
     probability[0] = 1.0;
     for length in 2..=n {
-        // Inserting a value into an order of length - 1 adds 0..length inversions, all equally
-        // likely.
+        // Inserting a value into an order of length - 1 adds 0..length inversions with equal
+        // probability.
         let before = probability.clone();
         for (inversions, target) in probability.iter_mut().enumerate() {
             let from = (inversions + 1).saturating_sub(length);

@@ -1,4 +1,4 @@
-//! The samples inside one run: describing them, their dependence on each other, trends and changes.
+//! Series of samples in one run or a history: description, autocorrelation, trends and changes.
 pub(crate) mod autocorrelation;
 pub(crate) mod bounded_cost;
 pub(crate) mod change_point;

@@ -1,5 +1,5 @@
-//! Noise of a history: how much neighbouring points scatter, and whether they remember each other.
-//! Both are estimated from differences, which hardly see a change of level.
+//! Noise of a history: scatter and autocorrelation of neighbouring points. Both are estimated from
+//! differences, which a change of level hardly affects.
 //!
 //! Source: Hall & Marron, "On variance estimation in nonparametric regression", Biometrika 77, 1990
 //! (differences); Huber, "Robust Statistics", 1981, chapter 6 (proposal 2, the scale).
@@ -8,42 +8,44 @@ use crate::quantile::median;
 
 /// Ratio of standard deviation and median absolute deviation of a normal distribution.
 pub(crate) const BY_MEDIAN_DEVIATION: f64 = 1.4826;
-/// Distance in standard deviations beyond which a deviation is drawn in, and the mean square of
-/// standard normal deviations that are drawn in there.
-const DRAWN_IN_BEYOND: f64 = 2.0;
-const DRAWN_IN_SQUARE: f64 = 0.920_537;
-/// Correlation of neighbours, times the square root of the number of points: what estimates of
-/// independent points stay below in 92 of 100 series, in 95, and by how much estimates scatter.
+/// Distance in standard deviations beyond which deviations are winsorized, and the mean square of
+/// standard normal deviations that are winsorized there.
+const WINSORIZED_BEYOND: f64 = 2.0;
+const WINSORIZED_SQUARE: f64 = 0.920_537;
+/// Correlation of neighbours times the square root of the number of points. For independent points,
+/// the estimate is below the first in 92 of 100 series and below the second in 95; the third is its
+/// standard deviation.
 const DISCOUNT: f64 = 2.5;
-const FLAGGED_FROM: f64 = 2.95;
+const SIGNIFICANT_FROM: f64 = 2.95;
 const SCATTER_OF_ESTIMATE: f64 = 2.8;
 /// Standard normal quantile of .8.
 const NORMAL_80: f64 = 0.8416;
-/// Largest correlation that is reckoned with; a larger one would leave nothing to be found.
+/// Largest correlation that is assumed; with a larger one, no change could be found.
 const LARGEST_CORRELATION: f64 = 0.8;
-/// Fewest points for an estimate of the correlation, and for one that a search reckons with: in
-/// shorter series a change of level looks like memory.
+/// Fewest points for an estimate of the correlation, and for one that a search takes into account:
+/// in shorter series a change of level resembles autocorrelation.
 const FEWEST_FOR_MEMORY: usize = 8;
 const FEWEST_FOR_CAUTION: usize = 20;
 
-/// Standard deviation of deviations around zero, as for normal ones, with outliers drawn in.
+/// Standard deviation of deviations around zero, consistent for normal ones, with outliers
+/// winsorized.
 pub(crate) fn robust_scale(deviations: &[f64], freedom: f64) -> f64 {
     let distances: Vec<f64> = deviations.iter().map(|deviation| deviation.abs()).collect();
-    let plain = (distances.iter().map(|d| d * d).sum::<f64>() / freedom).sqrt();
+    let root_mean_square = (distances.iter().map(|d| d * d).sum::<f64>() / freedom).sqrt();
     let mut scale = BY_MEDIAN_DEVIATION * median(&distances).unwrap_or(0.0);
     if scale <= 0.0 {
-        return if plain.is_finite() { plain } else { 0.0 };
+        return if root_mean_square.is_finite() { root_mean_square } else { 0.0 };
     }
     for _ in 0..12 {
-        let reach = DRAWN_IN_BEYOND * scale;
+        let reach = WINSORIZED_BEYOND * scale;
         let squares: f64 = distances.iter().map(|distance| distance.min(reach).powi(2)).sum();
-        scale = (squares / freedom / DRAWN_IN_SQUARE).sqrt();
+        scale = (squares / freedom / WINSORIZED_SQUARE).sqrt();
     }
     scale
 }
 
-/// Largest of the scales of all values, of their first half and of their second half, so that
-/// points of the noisier half are not taken for changes.
+/// Largest scale among the whole series and its two halves, so that points of the noisier half are
+/// not mistaken for changes.
 pub(crate) fn largest_scale(values: &[f64], scale: impl Fn(&[f64]) -> f64) -> f64 {
     let (first, second) = values.split_at(values.len() / 2);
     scale(values).max(scale(first)).max(scale(second))
@@ -55,7 +57,7 @@ pub(crate) fn scatter(values: &[f64]) -> f64 {
     robust_scale(&steps, steps.len() as f64)
 }
 
-/// Differences of points `lag` apart, but not over the starts of new levels.
+/// Differences of points `lag` apart, except across the start of a new level.
 fn steps(values: &[f64], lag: usize, starts: &[usize]) -> Vec<f64> {
     let pairs = values.iter().zip(values.iter().skip(lag)).enumerate();
     let is_of_one_level =
@@ -66,28 +68,28 @@ fn steps(values: &[f64], lag: usize, starts: &[usize]) -> Vec<f64> {
         .collect()
 }
 
-/// Memory of a series: the correlation of neighbouring points, changes of level left out.
+/// Autocorrelation of a series at lag 1, excluding changes of level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SeriesMemory {
-    /// Estimated correlation of neighbours.
+    /// Estimated correlation of neighbouring points.
     pub correlation: f64,
-    /// True if independent points have such an estimate in at most 5 of 100 series.
+    /// True if the estimate is significant: independent points reach it in at most 5 of 100 series.
     pub is_seen: bool,
-    /// Smallest correlation that would be seen in 80 of 100 series of this length.
+    /// Smallest correlation that is detected in 80 of 100 series of this length.
     pub seen_from: f64,
 }
 
-/// Memory of values in time order, whose levels begin at `starts`; `None` below eight points, or if
-/// most neighbours are equal.
+/// Autocorrelation of values in time order, whose levels begin at `starts`; `None` below eight
+/// points, or if most neighbours are equal.
 ///
-/// With a correlation r that fades by r from point to point, differences over two points have
-/// 1 + r times the variance of those over one.
+/// In a series whose correlation decays as r, r^2, r^3 … with the lag, differences over two points
+/// have 1 + r times the variance of those over one.
 pub(crate) fn memory(values: &[f64], starts: &[usize]) -> Option<SeriesMemory> {
     if values.len() < FEWEST_FOR_MEMORY {
         return None;
     }
     let neighbours = steps(values, 1, starts);
-    // Where most neighbours are equal, the few steps are all there is to see of the scatter.
+    // If most neighbours are equal, the few other steps do not suffice to estimate the scatter.
     let equal = neighbours.iter().filter(|step| **step == 0.0).count();
     if 2 * equal >= neighbours.len() {
         return None;
@@ -97,13 +99,13 @@ pub(crate) fn memory(values: &[f64], starts: &[usize]) -> Option<SeriesMemory> {
     let root = (values.len() as f64).sqrt();
     Some(SeriesMemory {
         correlation,
-        is_seen: correlation > FLAGGED_FROM / root,
-        seen_from: ((FLAGGED_FROM + NORMAL_80 * SCATTER_OF_ESTIMATE) / root).min(1.0),
+        is_seen: correlation > SIGNIFICANT_FROM / root,
+        seen_from: ((SIGNIFICANT_FROM + NORMAL_80 * SCATTER_OF_ESTIMATE) / root).min(1.0),
     })
 }
 
-/// Correlation of neighbours that a search for changes has to reckon with, within levels that begin
-/// at `starts`: the estimate less what chance may add to it.
+/// Correlation of neighbours that a search for changes takes into account, within levels that begin
+/// at `starts`: the estimate minus its possible excess by chance.
 pub(crate) fn cautious_correlation(values: &[f64], starts: &[usize]) -> f64 {
     let discount = DISCOUNT / (values.len() as f64).sqrt();
     let long_enough = Some(values).filter(|values| values.len() >= FEWEST_FOR_CAUTION);
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn walks_have_a_memory_and_steps_have_none() {
+    fn random_walks_are_autocorrelated_and_steps_are_not() {
         let mut at = 0.0;
         let walk: Vec<f64> = (0..60)
             .map(|i| {

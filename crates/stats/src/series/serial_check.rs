@@ -14,12 +14,13 @@ pub struct SerialCheck {
     pub lag1_bound: f64,
     /// Ljung-Box p-value over min(10, n/5) lags.
     pub ljung_box_p: f64,
-    /// True on either sign of dependence: intervals that assume independence are too narrow.
+    /// True if either check indicates dependence: intervals that assume independence are then too
+    /// narrow.
     pub serial: bool,
 }
 
-/// Sets the "serial" flag of one run's samples: lag 1 above 2/sqrt(n), or Ljung-Box p below .05. At
-/// least ten values with some spread.
+/// Checks one run's samples for dependence: lag 1 above 2/sqrt(n), or Ljung-Box p below .05. Needs
+/// at least ten values that are not all equal.
 pub fn serial_check(values: &[f64]) -> Result<SerialCheck, StatsError> {
     require_count(values.len(), 10)?;
     let lag1 = autocorrelation(values, 1)?[1];

@@ -1,25 +1,26 @@
-//! Rounds needed to settle an unclear comparison: to find a difference, or to show that there is
+//! Rounds needed to settle an unclear comparison: to detect a difference, or to show that there is
 //! none that matters.
 //!
-//! Not here: the verdict itself (`verdict`), and planning without any rounds
-//! (`power`). Findings so far leaves open how large the difference and the noise really are; the
-//! chance that N new rounds settle it is the mean over what is left open. Few rounds leave much
-//! open and therefore ask for more. A simulation in `tests/settle.rs` holds the promise.
+//! Not here: the verdict itself (`verdict`), and planning without any rounds (`power`). After the
+//! rounds so far, the difference and the noise are still uncertain; the chance that N rounds settle
+//! the comparison is averaged over this uncertainty. Fewer rounds leave more uncertainty, and more
+//! rounds are then needed. A simulation in `tests/settle.rs` checks the results.
 
 use crate::distribution::{normal_cumulative, normal_quantile};
 use crate::judging::power::fewest_rounds;
 
-/// Rounds, those so far included, that settle an unclear comparison.
+/// Total number of rounds, including those so far, that settles an unclear comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RoundsNeeded {
-    /// Rounds that settle it more often than not.
+    /// Rounds that settle the comparison more often than not.
     pub typical: u32,
-    /// Rounds that settle it in four of five cases; `None` above [`crate::MOST_ROUNDS`].
+    /// Rounds that settle the comparison in four of five cases; `None` above
+    /// [`crate::MOST_ROUNDS`].
     pub pessimistic: Option<u32>,
 }
 
 impl RoundsNeeded {
-    /// A number that is certain.
+    /// Creates a number without uncertainty.
     pub const fn exactly(rounds: u32) -> Self {
         Self { typical: rounds, pessimistic: Some(rounds) }
     }
@@ -28,22 +29,23 @@ impl RoundsNeeded {
 /// Mean chance to settle the comparison with the typical number of rounds.
 const TYPICAL_CHANCE: f64 = 0.6;
 
-/// Mean chance to settle it with the pessimistic number.
+/// Mean chance to settle the comparison with the pessimistic number of rounds.
 const PESSIMISTIC_CHANCE: f64 = 0.9;
 
 /// Number of values of the true noise over which the chance is averaged.
 const NOISES: u32 = 12;
 
-/// Unclear comparison: results so far and requirements.
+/// Unclear comparison with its results so far and its requirements.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UnclearComparison {
     /// Observed difference on the working scale.
     pub(crate) effect: f64,
-    /// Standard deviation of normal round differences whose interval would be as wide.
+    /// Standard deviation of normal round differences that would give an interval of the same
+    /// width.
     pub(crate) noise: f64,
     /// Rounds so far, at least two.
     pub(crate) rounds: u32,
-    /// Smallest difference that matters, on that scale; 0 if any does.
+    /// Smallest difference that matters, on the working scale; 0 if any difference matters.
     pub(crate) margin: f64,
     /// Significance level for a difference: that of the step at which the family's correction
     /// stopped.
@@ -55,7 +57,7 @@ pub(crate) struct UnclearComparison {
 }
 
 impl UnclearComparison {
-    /// Fewest rounds that settle the comparison when it goes on with its rounds so far; `None`
+    /// Fewest rounds that settle the comparison when it continues after its rounds so far; `None`
     /// if even the typical number is above [`crate::MOST_ROUNDS`].
     pub(crate) fn rounds_needed(&self) -> Option<RoundsNeeded> {
         let fewest = self.floor.max(self.rounds.saturating_add(1));
@@ -71,14 +73,14 @@ impl UnclearComparison {
         Some(RoundsNeeded { typical, pessimistic: with_chance(typical, PESSIMISTIC_CHANCE) })
     }
 
-    /// Equally probable values of the true noise: the observed one over the root of a mean
-    /// square, with Wilson-Hilferty quantiles.
+    /// Equally probable values of the true noise: the observed noise divided by the root of a mean
+    /// square, from Wilson-Hilferty quantiles.
     fn noises(&self) -> Vec<f64> {
         let freedom = f64::from(self.rounds.max(2) - 1);
-        let part = 2.0 / (9.0 * freedom);
+        let variance_term = 2.0 / (9.0 * freedom);
         let noise = |place: u32| {
             let z = normal_quantile((f64::from(place) + 0.5) / f64::from(NOISES));
-            let mean_square = (1.0 - part + z * part.sqrt()).max(0.05).powi(3);
+            let mean_square = (1.0 - variance_term + z * variance_term.sqrt()).max(0.05).powi(3);
             self.noise / mean_square.sqrt()
         };
         (0..NOISES).map(noise).collect()
@@ -89,7 +91,7 @@ impl UnclearComparison {
     fn chance(&self, rounds: u32, noises: &[f64], quantiles: [f64; 2]) -> f64 {
         let (seen, all) = (f64::from(self.rounds), f64::from(rounds));
         let [difference_quantile, equivalence_quantile] =
-            quantiles.map(|normal| student(normal, all - 1.0));
+            quantiles.map(|normal| student_quantile(normal, all - 1.0));
         let of_noise = |noise: &f64| {
             let error = noise / all.sqrt();
             // Estimates between these sizes leave the comparison unclear.
@@ -108,11 +110,12 @@ impl UnclearComparison {
     }
 }
 
-/// Standard deviation of normal differences whose exact interval over so many rounds would have
-/// this half width at this confidence: wide tails count as the rank test feels them.
+/// Standard deviation of normal differences whose exact interval over `rounds` rounds would have
+/// this half width at this confidence. Heavy tails thus count only as far as they affect the rank
+/// test.
 pub(crate) fn noise_of_interval(half_width: f64, confidence: f64, rounds: u32) -> f64 {
     let rounds = f64::from(rounds);
-    let quantile = student(normal_quantile(f64::midpoint(1.0, confidence)), rounds - 1.0);
+    let quantile = student_quantile(normal_quantile(f64::midpoint(1.0, confidence)), rounds - 1.0);
     half_width * rounds.sqrt() / quantile
 }
 
@@ -120,7 +123,7 @@ pub(crate) fn noise_of_interval(half_width: f64, confidence: f64, rounds: u32) -
 /// degrees of freedom. Error at most 3 % from five degrees on, below that of the spread estimate.
 ///
 /// Source: Abramowitz & Stegun, 26.7.5.
-fn student(normal: f64, freedom: f64) -> f64 {
+fn student_quantile(normal: f64, freedom: f64) -> f64 {
     let (z, square) = (normal, normal * normal);
     let first = z * (square + 1.0) / 4.0;
     let second = z * ((5.0 * square + 16.0) * square + 3.0) / 96.0;
@@ -130,7 +133,7 @@ fn student(normal: f64, freedom: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::student;
+    use super::student_quantile;
     use crate::distribution::{normal_quantile, t_quantile};
 
     #[test]
@@ -138,7 +141,7 @@ mod tests {
         for p in [0.95, 0.975, 0.995, 0.9985] {
             for freedom in [5.0, 6.0, 8.0, 12.0, 30.0, 200.0] {
                 let (approximate, exact) =
-                    (student(normal_quantile(p), freedom), t_quantile(p, freedom));
+                    (student_quantile(normal_quantile(p), freedom), t_quantile(p, freedom));
                 assert!(
                     (approximate / exact - 1.0).abs() < 0.03,
                     "{p} {freedom}: {approximate} {exact}"

@@ -1,8 +1,8 @@
 //! Theil-Sen slope: rate of drift, robust against outliers.
 //!
-//! Not here: whether the drift is real (`mann_kendall`). Up to 1,500 values all
-//! slopes are listed; above that the median slope is found by bisection on the number of slopes
-//! below a value, which is a number of inversions: O(n log n) per step and no quadratic memory.
+//! Not here: the significance of the drift (`mann_kendall`). Up to 1,500 values all slopes are
+//! listed. Above that, the median slope is found by bisection on the number of slopes below a
+//! value, which is a number of inversions: O(n log n) per step, without quadratic memory.
 //!
 //! Sources: Theil, Proceedings of the Royal Netherlands Academy 53, 1950; Sen, Journal of the
 //! American Statistical Association 63, 1968.
@@ -22,18 +22,19 @@ const LISTED: usize = 1_500;
 /// Longest series accepted.
 const LONGEST: usize = 1_000_000;
 
-/// Slope per index step.
+/// Result of a Theil-Sen estimate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TheilSen {
     /// Median of all slopes, in the unit of the values per step of the index.
     pub slope: f64,
-    /// Median of the values minus slope times the median index: the level at index 0.
+    /// Median of the values minus slope times the median index: the value at index 0.
     pub intercept: f64,
     /// Interval of the slope by Kendall's S; `None` when all values are equal.
     pub interval: Option<Interval>,
 }
 
-/// Theil-Sen slope of values in time order against their index 0, 1, 2 …, at least two.
+/// Theil-Sen slope of values in time order against their index 0, 1, 2 …; needs at least two
+/// values.
 pub fn theil_sen(values: &[f64], confidence: f64) -> Result<TheilSen, StatsError> {
     require_finite(values)?;
     require_count(values.len(), 2)?;
@@ -92,8 +93,8 @@ impl<'a> PairSlopes<'a> {
         }
     }
 
-    /// The smallest slope (to one part in 2^50 of the range) with more than `index` slopes at or
-    /// below it.
+    /// Smallest slope (to one part in 2^50 of the range) with more than `index` slopes at or below
+    /// it.
     fn bisect(&self, index: usize) -> f64 {
         let steepest =
             self.values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(0.0, f64::max);
@@ -109,11 +110,11 @@ impl<'a> PairSlopes<'a> {
         high
     }
 
-    /// Slopes at or below `slope`: pairs whose tilted values do not rise.
+    /// Number of slopes at or below `slope`: pairs that do not rise after subtracting this slope.
     fn at_or_below(&self, slope: f64) -> usize {
         let mut tilted: Vec<f64> =
             self.values.iter().enumerate().map(|(i, value)| value - slope * i as f64).collect();
-        // Read backwards, the pairs that rise are the strict inversions; all others do not rise.
+        // In reverse order, rising pairs are strict inversions; all other pairs do not rise.
         tilted.reverse();
         self.count - inversions(&mut tilted)
     }

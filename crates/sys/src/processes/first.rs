@@ -1,16 +1,18 @@
 //! Operations of a guest's init process: loading modules and powering off.
 
+use std::ffi::CStr;
 use std::io;
 
 use rustix::io::Errno;
 use rustix::system::{RebootCommand, init_module, reboot};
 
-/// Loads a kernel module without parameters. An already loaded module is not an error.
+/// Loads a kernel module with parameters (`NAME=VALUE NAME=VALUE`). An already loaded module is not
+/// an error.
 ///
 /// # Errors
 /// As `init_module`.
-pub fn load_module(module: &[u8]) -> io::Result<()> {
-    match init_module(module, c"") {
+pub fn load_module(module: &[u8], parameters: &CStr) -> io::Result<()> {
+    match init_module(module, parameters) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
         Err(errno) => Err(errno.into()),
     }
@@ -30,6 +32,6 @@ mod tests {
 
     #[test]
     fn invalid_modules_are_not_loaded() {
-        assert!(load_module(b"not a module").is_err());
+        assert!(load_module(b"not a module", c"").is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! Guest side: treering is the first process of the guest, and runs the one trial that the host
 //! requests.
 
-use treering_guest::GuestMachine;
+use treering_guest::{CANNOT_BEGIN, GuestMachine};
 
 use crate::clock::trial_unix_ms;
 
@@ -10,7 +10,7 @@ pub(crate) fn run() -> ! {
     let served = treering_conduct::serve_guest(treering_registry::workloads(), &trial_unix_ms);
     if let Err(why) = served {
         // A guest has no other output than the console.
-        eprintln!("treering: the guest cannot begin: {why}");
+        eprintln!("treering: {CANNOT_BEGIN}: {why}");
     }
     GuestMachine::end()
 }

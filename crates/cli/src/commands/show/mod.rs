@@ -1,6 +1,7 @@
 //! `treering show`: one trial.
 
 mod classic;
+mod console;
 
 use std::process::ExitCode;
 
@@ -20,6 +21,9 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
     let trial = store.load(id).map_err(|error| failure(&error))?;
     if args.classic {
         return classic::run(&store, &trial);
+    }
+    if args.console {
+        return console::run(&trial);
     }
     let short_id = store.short_ids(&[id]).map_err(|error| failure(&error))?.concat();
     let command = known_command_line(&trial);

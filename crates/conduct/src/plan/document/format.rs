@@ -269,6 +269,7 @@ pub(super) struct GuestTable {
     pub(super) accelerator: Key<Choice<Accelerator>>,
     /// Emulated kernels need at least 10 s to boot.
     pub(super) timeout: Key<Whole<10, 86_400>>,
+    pub(super) append: Key<String>,
 }
 
 /// Traces and layouts to record.

@@ -7,7 +7,7 @@ use treering_model::{Accelerator, GuestSpec, Variant};
 
 use super::Known;
 use super::format::{GuestTable, PlanTable, VariantTable};
-use super::tree::Optional;
+use super::tree::{Optional, Placed};
 use super::values::Whole;
 use crate::plan::Machine;
 use crate::plan::error::{Fault, quoted};
@@ -24,6 +24,7 @@ pub(super) fn guest(section: &GuestTable) -> Result<GuestSpec, Fault> {
         disk: section.disk.value().map_or(default.disk, |disk| disk.0),
         accelerator: section.accelerator.value().map(|accelerator| accelerator.0),
         timeout_seconds: section.timeout.value().map_or(default.timeout_seconds, Whole::small),
+        append: section.append.as_ref().map(|words| append(words)).transpose()?.unwrap_or_default(),
         ..default
     };
     if let (Some(Accelerator::Icount), Some(value)) = (spec.accelerator, &section.accelerator) {
@@ -34,6 +35,31 @@ pub(super) fn guest(section: &GuestTable) -> Result<GuestSpec, Fault> {
         spec.cpus = 1;
     }
     Ok(spec)
+}
+
+/// Longest addition to a command line in bytes; kernels of x86 take 2,048 in all.
+const APPEND_BYTES_MAX: usize = 1024;
+/// Words that decide how the guest itself begins and ends, which are given already.
+const OURS: [&str; 7] = ["init", "rdinit", "root", "console", "panic", "oops", "initrd"];
+
+/// Words for the kernel's command line.
+fn append(words: &Placed<String>) -> Result<String, Fault> {
+    let text = words.split_whitespace().collect::<Vec<&str>>().join(" ");
+    if words.chars().any(|c| c.is_control() || !c.is_ascii()) || text.len() > APPEND_BYTES_MAX {
+        let message = format!("no words of a command line, of at most {APPEND_BYTES_MAX} bytes");
+        return Err(words.fault(message, "write append = \"mitigations=off\""));
+    }
+    let is_ours = |word: &&str| {
+        let name = word.split('=').next().unwrap_or_default();
+        *word == "--" || OURS.contains(&name)
+    };
+    match text.split(' ').find(is_ours) {
+        Some(word) => {
+            let message = format!("{} is given by the guest itself", quoted(word));
+            Err(words.fault(message, "").hint("leave it out"))
+        }
+        None => Ok(text),
+    }
 }
 
 /// Machine that runs the kernels. With reboots, each variant must name an installed kernel.

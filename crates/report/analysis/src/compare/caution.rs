@@ -11,17 +11,18 @@ pub enum ComparisonCautionCode {
     FailedTrial,
     /// Files, bytes or operations differ between the variants.
     UnequalWork,
-    /// All trials of one variant carry a caution that no trial of the other has.
+    /// A caution is carried by all trials of one variant and by none of the other, or clearly more
+    /// often by one of them.
     OneSided,
     /// The workload's parameters differ.
     ParametersDiffer,
     /// The trials were made by different versions of treering.
     VersionsDiffer,
-    /// The kernel releases differ although kernels were not what was compared.
+    /// Kernel releases differ although kernels were not compared.
     KernelsDiffer,
     /// The kernels differ in boot parameters, configuration or runtime settings.
     KernelSettingsDiffer,
-    /// The filesystem types differ although filesystems were not what was compared.
+    /// Filesystem types differ although filesystems were not compared.
     FilesystemsDiffer,
     /// The filesystems differ in size.
     SizesDiffer,
@@ -29,13 +30,13 @@ pub enum ComparisonCautionCode {
     FreeSpaceDiffers,
     /// The filesystems differ in features or block size.
     FeaturesDiffer,
-    /// One variant stores more copies of its metadata.
+    /// One variant stores more copies of its metadata than the other.
     MetadataProfilesDiffer,
     /// The devices differ in kind or queue settings.
     DevicesDiffer,
-    /// The variants lie at different places of one disk.
+    /// The variants use different places of one disk.
     SameDisk,
-    /// The disks of imported runs, and the places on them, are unknown.
+    /// The disks of imported runs, and their places on these disks, are unknown.
     PlacesUnknown,
     /// The filesystems are mounted with different options.
     MountOptionsDiffer,
@@ -43,7 +44,7 @@ pub enum ComparisonCautionCode {
     MachinesDiffer,
     /// Caches could be dropped on one variant only.
     CachesDiffer,
-    /// A fact of the environment is known of one variant only.
+    /// A fact of the environment is known for one variant only.
     KnownOfOneSide,
     /// The trials of one variant differ among themselves.
     MixedSide,
@@ -51,7 +52,7 @@ pub enum ComparisonCautionCode {
     TooFewRounds,
     /// The measured time of a primary metric is too short.
     TooShort,
-    /// The faster variant made the device seek more, or left a worse layout.
+    /// The faster variant made the device seek more or left a worse layout.
     TimeAgainstSeeks,
     /// The rounds could not be paired.
     Unpaired,
@@ -71,12 +72,12 @@ pub enum ComparisonCautionCode {
     TrialCautions,
     /// Trials were excluded by the user.
     TrialsExcluded,
-    /// The campaign went on beyond its plan after a look at its results.
+    /// The campaign continued beyond its plan after a look at its results.
     LookedBefore,
 }
 
 impl ComparisonCautionCode {
-    /// Every code, the most severe first.
+    /// All codes, the most severe first.
     pub const ALL: [Self; 35] = [
         Self::NothingInCommon,
         Self::AcceleratorsDiffer,
@@ -140,9 +141,9 @@ impl ComparisonCautionCode {
         )
     }
 
-    /// Reports whether the rounds break an assumption of the statistics: that they are pairs, made
-    /// in turns, alike, independent of one another, on a machine that repeats its own results.
-    /// Verdicts are then right less often than they claim, so the gate neither passes nor fails.
+    /// Reports whether the rounds violate an assumption of the statistics: that they are pairs,
+    /// interleaved, alike, independent of one another, on a machine with reproducible results.
+    /// Verdicts are then wrong more often than stated, so the gate neither passes nor fails.
     pub const fn breaks_assumptions(self) -> bool {
         matches!(
             self,
@@ -156,7 +157,7 @@ impl ComparisonCautionCode {
         )
     }
 
-    /// Reports whether the gate stays undecided while this caution is not accepted.
+    /// Reports whether the gate is undecided unless this caution is accepted.
     pub const fn stops_gate(self) -> bool {
         self.differs_beyond_factor() || self.breaks_assumptions()
     }
@@ -297,7 +298,7 @@ impl ComparisonCautionCode {
                 "make sure that both worked on one partition of one disk, or repeat it with \
                  `treering compare`: the outer tracks of a disk are faster than the inner ones"
             }
-            // MountOptionsDiffer; the other codes are covered elsewhere.
+            // Code MountOptionsDiffer; the other codes are covered elsewhere.
             _ => {
                 "mount both variants alike, or make the option a variant of a plan if it is to be \
                  compared"
@@ -348,7 +349,7 @@ impl ComparisonCautionCode {
                 "do not trust a difference of this metric that is not clearly larger than this"
             }
             Self::MetricMissing => "compare trials of the same treering and workload",
-            // TrialCautions; the other codes are covered above.
+            // Code TrialCautions; the other codes are covered above.
             _ => "inspect them with `treering show` and fix the causes",
         }
     }
@@ -361,7 +362,8 @@ pub struct ComparisonCaution {
     pub code: ComparisonCautionCode,
     /// Findings with their figures, for the user.
     pub message: String,
-    /// True if a plan declares this very difference: it is told, and stops no gate.
+    /// True if a plan declares exactly this difference. The caution is then shown but does not stop
+    /// the gate.
     pub is_declared: bool,
 }
 
@@ -370,7 +372,7 @@ impl ComparisonCaution {
         Self { code, message: message.into(), is_declared: false }
     }
 
-    /// The same caution about a difference that a plan may declare.
+    /// Marks the caution as declared by a plan if `is_declared`.
     pub(super) fn declared_if(mut self, is_declared: bool) -> Self {
         self.is_declared = is_declared;
         self.message += if is_declared { ", as the plan says" } else { "" };

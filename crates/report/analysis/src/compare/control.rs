@@ -1,4 +1,4 @@
-//! The control: the baseline against itself, which can only differ by noise.
+//! Control: a comparison of the baseline with itself, whose differences are noise.
 
 use treering_stats::{
     ALPHA, PowerPlan, Scale, compare_paired, compare_unpaired, smallest_detectable,
@@ -9,9 +9,10 @@ use super::judging::{CompareError, compare};
 use super::{ComparedVariant, ComparisonTerms, MetricComparison, Outcome};
 
 impl Outcome {
-    /// Compares the baseline with a second run of itself. A primary metric that differs, corrected
-    /// for all of them, is unstable; that becomes a caution. The control is in no family and
-    /// decides nothing; it is kept in `control`, since it shows what could have been found.
+    /// Compares the baseline with a second run of itself. A primary metric that differs after
+    /// correction for all primary metrics is unstable, which is reported as a caution. The
+    /// comparisons are stored in `control`, belong to no family and do not influence any verdict;
+    /// they show how small a difference could have been detected.
     ///
     /// # Errors
     /// As [`compare`].
@@ -66,7 +67,7 @@ impl Outcome {
     }
 }
 
-/// Formats the interval of a control metric when the corrected test excludes equality.
+/// Formats the interval of a control metric if the corrected test excludes equality.
 fn differing(comparison: &MetricComparison) -> Option<String> {
     let (low, high) = comparison.decided?.interval?;
     let none = if comparison.ratio.is_some() { 1.0 } else { 0.0 };

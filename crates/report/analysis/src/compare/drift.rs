@@ -31,7 +31,7 @@ pub(super) fn serial<'a>(
     found(Code::SerialRounds, "successive rounds are correlated", candidates.filter_map(test))
 }
 
-/// Cautions about the tests of primary metrics that are significant after Holm's correction.
+/// Cautions about primary metrics whose test is significant after Holm's correction.
 fn found<'a>(
     code: Code,
     what: &str,

@@ -10,7 +10,7 @@ use treering_model::{
 
 use super::variant::{ComparedVariant, Factor};
 
-/// A value of a fact with the number of a variant's trials that have it.
+/// Value of a fact, with the number of trials of a variant that have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FactValue {
     /// Text of the value.
@@ -28,10 +28,10 @@ pub enum FactStatus {
     Varies,
     /// The variants differ, and the fact belongs to the declared factor or follows from it.
     Compared,
-    /// The value is momentary: a name or a size that is new in every trial, or activity of the
+    /// The value is volatile: a name or a size that is new in every trial, or activity of the
     /// machine.
     Momentary,
-    /// All trials that have the fact agree.
+    /// All trials that have the fact have the same value.
     Alike,
 }
 
@@ -60,7 +60,7 @@ pub struct EnvironmentFact {
     pub variants: Vec<Vec<FactValue>>,
 }
 
-/// All facts of the trials, in the order in which they first occur.
+/// All facts of the trials, in order of first occurrence.
 pub fn environment(
     baseline: &ComparedVariant,
     contenders: &[ComparedVariant],
@@ -108,7 +108,7 @@ pub fn environment(
     names.into_iter().map(of_name).collect()
 }
 
-/// Fact that holds the kernel's configuration: so long that only options that differ are shown.
+/// Fact that holds the kernel's configuration. It is so long that only differing options are shown.
 const CONFIGURATION: &str = "kernel.config";
 /// Facts that depend on the kernel a variant boots.
 const OF_KERNELS: [&str; 6] = [
@@ -120,7 +120,7 @@ const OF_KERNELS: [&str; 6] = [
     "guest.kernel_release",
 ];
 
-/// Drops the words that every value contains, keeping the order of the others.
+/// Removes the words that occur in every value, keeping the order of the others.
 fn leave_out_common(variants: &mut [Vec<FactValue>]) {
     let words = |value: &FactValue| -> BTreeSet<String> {
         value.value.split(' ').map(str::to_owned).collect()
@@ -157,7 +157,7 @@ fn standing(
     let reported: Vec<BTreeSet<String>> =
         variants.iter().filter(|variant| !variant.is_empty()).map(texts).collect();
     let values: BTreeSet<&String> = reported.iter().flatten().collect();
-    // A fact missing on one variant, though all trials of the others have it, is a difference too.
+    // A fact that one variant lacks and all trials of the others have is a difference, too.
     let missing = reported.len() < variants.len();
     if values.len() < 2 && !missing {
         return FactStatus::Alike;
@@ -195,7 +195,7 @@ fn is_momentary(name: &str) -> bool {
     NAMES.contains(&name) || name.starts_with("conditions.") || name.starts_with(IMPORT_PREFIX)
 }
 
-/// Reports whether a fact belongs to the factor the trials were selected by.
+/// Reports whether a fact belongs to the factor by which the trials were selected.
 fn is_declared(factor: Factor, name: &str) -> bool {
     if SETTING_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
         return factor == Factor::Variant;

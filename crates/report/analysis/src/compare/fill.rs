@@ -1,17 +1,18 @@
-//! Fill level of imported runs before and after: the same files take another share of a filesystem
-//! of another size.
+//! Fill levels of imported runs before and after. Filesystems of different sizes have different
+//! fill levels with the same files.
 
 use treering_model::{Trial, USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT};
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::variant::fact;
 
-/// Tolerance for the share in use before the run, in percentage points: system files and rounding.
+/// Tolerance for the share in use before the run, in percentage points, which covers system files
+/// and rounding.
 const USED_TOLERANCE: f64 = 2.0;
-/// Tolerated ratio of filesystem sizes: filesystems reserve different shares for themselves.
+/// Tolerated ratio of filesystem sizes, which covers the different shares that filesystems reserve.
 const SIZE_TOLERANCE: f64 = 1.05;
 
-/// Caution about the fill levels and sizes of two imported runs' filesystems.
+/// Caution about the fill levels and sizes of the filesystems of two imported runs.
 pub(super) fn of_fill(
     about: &str,
     names: (&str, &str),
@@ -32,7 +33,7 @@ pub(super) fn of_fill(
         && files.total_cmp(&same).is_eq()
     {
         let (small, large) = (left.min(right), left.max(right));
-        // Each end of the growth was rounded down to whole percentage points.
+        // Growth is rounded down to whole percentage points.
         if large - 1.0 > (small + 1.0) * SIZE_TOLERANCE {
             caution(format!(
                 "the same {files} files took {left} % of the filesystem of '{}' and {right} % of \

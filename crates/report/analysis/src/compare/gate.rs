@@ -1,22 +1,22 @@
-//! Gate: one verdict on a whole comparison, for `git bisect run` and CI, with the reasons why it
-//! does not pass.
+//! Gate: a single verdict on a whole comparison, for `git bisect run` and CI, with the reasons if
+//! it does not pass.
 
 use std::collections::BTreeSet;
 
 use super::{ComparisonCautionCode, MetricComparison, Outcome, Verdict};
 
-/// Verdict on whether a change may pass.
+/// Verdict of the gate on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     /// No primary metric is worse or unclear.
     Pass,
     /// At least one primary metric is worse.
     Worse,
-    /// Undecided: a primary metric is open, or the comparison is not fair or not valid.
+    /// Undecided: a primary metric is unclear, or the comparison is not fair or not valid.
     Unclear,
 }
 
-/// Reason why a gate does not pass although no metric is worse.
+/// Reason for not passing a gate although no metric is worse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GateReason {
     /// No primary metric of this contender could be compared.
@@ -24,8 +24,8 @@ pub enum GateReason {
         /// Name of the contender.
         contender: String,
     },
-    /// The variants differ in more than the declared factor, the rounds break an assumption of the
-    /// statistics, or part of the comparison is missing.
+    /// The variants differ in more than the declared factor, the rounds violate an assumption of
+    /// the statistics, or part of the comparison is missing.
     Caution(ComparisonCautionCode),
     /// Primary metrics of this contender are undecided.
     Open {
@@ -34,7 +34,7 @@ pub enum GateReason {
         /// Full names of the metrics, as in JSON.
         metrics: Vec<String>,
     },
-    /// Primary metrics of this contender stall more often than those of its baseline, which a
+    /// Primary metrics of this contender stall more often than those of its baseline, which the
     /// typical ratio hides.
     Stalls {
         /// Name of the contender.
@@ -54,8 +54,8 @@ impl Gate {
         }
     }
 
-    /// Computes the gate. Never [`Gate::Pass`] when nothing was compared, and neither that nor
-    /// [`Gate::Worse`] under a caution that stops a gate, unless it was accepted.
+    /// Computes the gate. If nothing was compared, it is not [`Gate::Pass`]. With a caution that
+    /// stops the gate and was not accepted, it is neither [`Gate::Pass`] nor [`Gate::Worse`].
     pub fn decide(outcome: &Outcome) -> Self {
         let is_worse = |comparison: &MetricComparison| {
             comparison.primary && comparison.verdict == Verdict::Worse
@@ -110,7 +110,7 @@ impl Gate {
     }
 }
 
-/// Cautions that stop the gate, without those that were accepted or that a plan declares.
+/// Cautions that stop the gate, except those accepted or declared by a plan.
 fn stopping(outcome: &Outcome) -> Vec<ComparisonCautionCode> {
     let undeclared = outcome.cautions.iter().filter(|caution| !caution.is_declared);
     let codes: BTreeSet<ComparisonCautionCode> = undeclared.map(|caution| caution.code).collect();

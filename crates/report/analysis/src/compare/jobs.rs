@@ -1,5 +1,5 @@
-//! Matching of trials into jobs: trials of the same workload with the same parameters. Pairing
-//! within a job is done elsewhere.
+//! Matching of trials into jobs: trials of the same workload with the same parameters. Not here:
+//! pairing within a job.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,14 +11,14 @@ use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::pairs::{AlignedTrials, align, unpaired};
 use super::variant::Factor;
 
-/// Parameter that does not separate jobs: plans may vary the seed by round, with both trials of a
-/// pair sharing it.
+/// Parameter that does not separate jobs: plans may vary the seed by round, with the same seed for
+/// both trials of a pair.
 const SEED: &str = "seed";
-/// Path of an FFSB profile; not part of the job, since its content is compared. For other workloads
-/// the profile defines the work.
+/// Path of an FFSB profile, which does not separate jobs, since the content of the profile is
+/// compared. For other workloads the profile defines the work.
 const FFSB_PROFILE: (&str, &str) = ("ffsb", "profile");
 
-/// Parameters whose difference makes another benchmark, never compared with the first.
+/// Parameters that change the benchmark: trials that differ in them are never compared.
 const APART: [&str; 1] = [BLOGBENCH_READ_BYTES];
 
 /// Reports whether a parameter separates jobs of a workload.
@@ -37,10 +37,10 @@ pub(super) struct ComparedJob<'t> {
 
 type Parameters<'t> = Vec<(&'t str, &'t str)>;
 
-/// Trials of one variant with the same parameters.
+/// Trials of a variant with the same parameters.
 struct TrialGroup<'t> {
     parameters: Parameters<'t>,
-    /// Parameters sorted by name: the recorded order does not separate jobs.
+    /// Parameters sorted by name, since their recorded order does not separate jobs.
     by_name: Parameters<'t>,
     /// Job of a plan, if the variant changes its options.
     changed: Option<&'t str>,
@@ -48,7 +48,8 @@ struct TrialGroup<'t> {
 }
 
 impl<'t> TrialGroup<'t> {
-    /// True if both groups did the same work, or are one job of a plan that a variant changes.
+    /// True if both groups did the same work, or belong to one job of a plan whose options a
+    /// variant changes.
     fn matches(&self, other: &Self) -> bool {
         match (self.changed.or(other.changed), self.cell(), other.cell()) {
             (Some(_), Some(own), Some(others)) if own.campaign == others.campaign => {
@@ -64,14 +65,14 @@ impl<'t> TrialGroup<'t> {
     }
 }
 
-/// Job of a plan that the variant of a trial changes.
+/// Job of a plan whose options are changed by the variant of a trial.
 pub(super) fn changed_job(trial: &Trial) -> Option<&str> {
     let is_changed = trial.facts.iter().any(|fact| fact.name == CHANGED_OPTIONS_FACT);
     trial.beginning.cell.as_ref().filter(|_| is_changed).map(|cell| cell.job.as_str())
 }
 
-/// Matches the trials, given in time order, into jobs both variants have, with cautions about the
-/// unmatched rest. Jobs that are compared with one another differ in their parameters.
+/// Matches trials, given in time order, into jobs that both variants have, with cautions about
+/// unmatched trials. If jobs are compared with one another, their parameters may differ.
 pub(super) fn jobs<'t>(
     baseline: &[&'t Trial],
     contender: &[&'t Trial],
@@ -110,8 +111,8 @@ pub(super) fn jobs<'t>(
     (compared, cautions)
 }
 
-/// Explains why trials run with different acceleration (hardware, emulated, bare metal) cannot be
-/// compared; `None` where they can.
+/// Explains why trials with different acceleration (hardware, emulated, bare metal) cannot be
+/// compared; `None` if they can.
 fn other_accelerators(
     base: &[TrialGroup<'_>],
     other: &[TrialGroup<'_>],
@@ -216,7 +217,7 @@ fn groups<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<TrialGroup<'t>> {
     groups
 }
 
-/// All of these trials as a single group, since their parameters are what is compared.
+/// Puts all trials into one group, for comparisons of their parameters.
 fn whole<'t>(trials: Vec<&'t Trial>) -> Vec<TrialGroup<'t>> {
     let (parameters, by_name, changed) = (Vec::new(), Vec::new(), None);
     let group = TrialGroup { parameters, by_name, changed, trials };
@@ -238,7 +239,7 @@ fn differing(left: &Parameters<'_>, right: &Parameters<'_>, names: (&str, &str))
         (left != right).then_some(difference)
     };
     let differences: Vec<String> = parameter_names.iter().filter_map(say).collect();
-    // Only repeated parameters differ, in their order.
+    // If no other difference exists, repeated parameters differ in their order.
     if differences.is_empty() {
         vec!["the order of the parameters differs".to_owned()]
     } else {
@@ -258,7 +259,7 @@ fn apart(left: &Parameters<'_>, right: &Parameters<'_>, names: (&str, &str)) -> 
     })
 }
 
-/// Parameters that are not the same in all jobs: `files=1000 size=4096`.
+/// Parameters that differ between jobs: `files=1000 size=4096`.
 fn distinguishing(own: &Parameters<'_>, others: &[&Parameters<'_>]) -> String {
     let shared = |parameter: &&(&str, &str)| others.iter().all(|other| other.contains(parameter));
     let telling = own.iter().filter(|parameter| !shared(parameter));
@@ -287,7 +288,7 @@ pub(crate) fn job_names<'t>(trials: impl Iterator<Item = &'t Trial> + Clone) -> 
     trials.map(|trial| names.get(&trial.beginning.trial).cloned().unwrap_or_default()).collect()
 }
 
-/// Title of a job: its name in the plan that all its trials come from, else the workload with its
+/// Title of a job: its name in a plan if all trials come from one, otherwise the workload with its
 /// distinguishing parameters.
 pub(super) fn title(job: &ComparedJob<'_>) -> String {
     let trials = job.rounds.baseline.iter().chain(&job.rounds.contender);

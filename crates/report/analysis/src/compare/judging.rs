@@ -1,4 +1,4 @@
-//! The comparison itself: takes the series of both variants, returns estimates and verdicts.
+//! Comparison of the series of both variants: estimates and verdicts.
 
 use std::error::Error;
 use std::fmt;
@@ -30,7 +30,7 @@ use super::terms::{ComparisonTerms, DEFAULT_THRESHOLD, level};
 use super::variant::{ComparedVariant, contrasts, fact, is_completed};
 use super::within::{compare_within, imported_pair, is_paired_within};
 
-/// Error of a comparison whose statistics are invalid.
+/// Error of a comparison with values that are invalid for the statistics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompareError(StatsError);
 
@@ -46,7 +46,7 @@ impl Error for CompareError {
     }
 }
 
-/// Compares each contender with its baseline: the first variant, or the one that the contender
+/// Compares each contender with its baseline: the first variant, or the variant that the contender
 /// names.
 ///
 /// # Errors
@@ -59,9 +59,9 @@ pub fn compare(
     compare_observed(baseline, contenders, &[], terms)
 }
 
-/// Compares variants and adds the results of observing rounds: the baseline's first, then the
-/// contenders', each named after its variant with the role's suffix. Only observer metrics are
-/// taken from observing rounds; they form a family of their own.
+/// Compares variants and adds the results of observing rounds. `seen` holds the observed baseline
+/// first, then the observed contenders, each named after its variant with the role's suffix. Only
+/// observer metrics are taken from observing rounds; they form a separate family.
 ///
 /// # Errors
 /// As [`compare`].
@@ -133,8 +133,8 @@ fn judge(
     Ok(Outcome { variants, cautions, comparisons, accepted, control })
 }
 
-/// Asks whether sides are the same at the level of a campaign that went on beyond its plan, as
-/// whether they differ.
+/// Lowers the level of the equivalence intervals for a campaign that continued beyond its plan, to
+/// that of the tests for a difference.
 fn same_at(level: f64, pending: &mut [PendingComparison]) {
     if level >= ALPHA {
         return;
@@ -153,11 +153,11 @@ fn same_at(level: f64, pending: &mut [PendingComparison]) {
     }
 }
 
-/// Answers to questions, in their order: the verdict and the level that it was decided at.
+/// Answers in the order of the questions: the verdict and its significance level.
 type Answers = Vec<(treering_stats::Verdict, Option<f64>)>;
 
-/// Judges questions in two families: the counters and latencies of calls that every trial has are
-/// so many that they are corrected by themselves.
+/// Judges the questions in two families. Counters and call latencies, which every trial has in
+/// large numbers, form a separate family so that they do not weaken the others.
 fn judged(asked: &[PendingComparison], alpha: f64) -> Result<Answers, StatsError> {
     let is_apart = |about: &MetricComparison| {
         !about.primary && (is_counter(&about.name) || is_call_latency(&about.name))
@@ -176,7 +176,7 @@ fn judged(asked: &[PendingComparison], alpha: f64) -> Result<Answers, StatsError
     Ok(questions.iter().filter_map(answer).collect())
 }
 
-/// Answers all questions and returns the comparisons with their verdicts.
+/// Judges all questions and returns the comparisons with their verdicts.
 fn answered(
     pending: Vec<PendingComparison>,
     alpha: f64,
@@ -198,7 +198,7 @@ fn answered(
         }
         comparisons.push(about);
     }
-    // Other units of a quantity take the verdict of their leader.
+    // Metrics of the same quantity in other units take over the verdict of their leader.
     for (place, leader) in leaders.into_iter().enumerate() {
         if let Some(verdict) = leader.and_then(|leader| comparisons.get(leader)).map(|l| l.verdict)
         {
@@ -208,8 +208,8 @@ fn answered(
     Ok(comparisons)
 }
 
-/// Reports whether a primary count that is better the lower, such as errors, is zero in all rounds
-/// of one side only.
+/// Reports whether a primary count for which lower is better, such as errors, is zero in all rounds
+/// of exactly one side.
 fn has_errors_of_one_side(about: &MetricComparison) -> bool {
     let is_errors =
         about.primary && about.unit == Unit::Count && about.better == BetterDirection::Lower;
@@ -228,8 +228,7 @@ fn answer(about: &mut MetricComparison, verdict: &treering_stats::Verdict) {
             (Verdict::SingleRun, Some(RoundsNeeded::exactly(verdict.smallest_rounds)))
         }
     };
-    // Rounds that stall on one side change no typical ratio, but they are a difference; so are
-    // errors of one side.
+    // Stalls or errors on one side are a difference, although they do not change the typical ratio.
     let is_alike = matches!(about.verdict, Verdict::Same | Verdict::Small);
     let has_tails = about.verdict == Verdict::Same && about.notable_tails().is_some();
     if has_tails || (is_alike && has_errors_of_one_side(about)) {
@@ -268,8 +267,8 @@ fn decided(
     let values = (about.baseline_values.as_slice(), about.contender_values.as_slice());
     let (scale, design) = (comparison.scale, comparison.design);
     let interval = decision_interval(values, scale, design, level, is_decided)?;
-    // Where no bound exists at the corrected level, use the uncorrected interval, but only for
-    // results that do not depend on the correction, and if it includes equality.
+    // If no bound exists at the corrected level, use the uncorrected interval, but only if it
+    // includes equality and the result does not depend on the correction.
     let alone = comparison.interval.filter(|alone| {
         let none = if scale == Scale::Ratio { 1.0 } else { 0.0 };
         let is_free = about.verdict == Verdict::Same || !about.primary;
@@ -361,8 +360,8 @@ fn ask(
     };
     for &metric in &base.kinds {
         let values = (base.values(metric), other.values(metric));
-        // A metric that either tool declares its result is primary, even if the other has a better
-        // one.
+        // A metric that either tool declares as its result is primary, even if the other tool has a
+        // better one.
         let is_primary = decides(metric) || other.get(metric).is_some_and(decides);
         let metric = &metric.clone().primary_if(is_primary);
         match question(job, names, metric, values, terms.threshold) {
@@ -407,7 +406,8 @@ fn question(
     let threshold = threshold.unwrap_or_else(|| default_threshold(metric));
     let effect_threshold = match scale {
         Scale::Ratio => threshold,
-        // Symmetric in the variants, so that the verdict does not depend on which is the baseline.
+        // The threshold is symmetric in the variants, so the verdict does not depend on the choice
+        // of the baseline.
         Scale::Difference => threshold * baseline_median.abs().max(contender_median.abs()),
     };
     let direction = direction(metric.better);
@@ -455,7 +455,7 @@ fn question(
     Some(PendingComparison { about, question, leader: None })
 }
 
-/// Values that count: pairs where rounds are paired, with the round numbers.
+/// Values that are compared: pairs, if rounds are paired, with the round numbers.
 fn counted(
     job: &ComparedJob<'_>,
     base: Vec<Option<f64>>,
@@ -495,7 +495,8 @@ fn default_threshold(metric: &Metric) -> f64 {
     }
 }
 
-/// Caution about a campaign that went on after looks at its results, each after so many rounds.
+/// Caution about a campaign that continued after looks at its results, after these numbers of
+/// rounds.
 fn looked_before(level: f64, looks: &[u32]) -> Option<ComparisonCaution> {
     let rounds: Vec<String> = looks.iter().map(u32::to_string).collect();
     let message = format!(
@@ -506,8 +507,8 @@ fn looked_before(level: f64, looks: &[u32]) -> Option<ComparisonCaution> {
     (!looks.is_empty()).then(|| ComparisonCaution::new(Code::LookedBefore, message))
 }
 
-/// Sets the rounds that primary metrics of single runs need. They have no p-value and so are in no
-/// family yet, but further rounds would be judged together.
+/// Sets the number of rounds that primary metrics of single runs need. They have no p-value and
+/// belong to no family yet, but would be judged together after further rounds.
 fn single_runs(comparisons: &mut [MetricComparison]) {
     let is_question = |c: &&MetricComparison| c.primary && !c.within_one_run && c.same_as.is_none();
     let questions = comparisons.iter().filter(is_question).count();
@@ -519,7 +520,7 @@ fn single_runs(comparisons: &mut [MetricComparison]) {
     }
 }
 
-/// One caution for each contender whose primary metrics can never become significant with this
+/// Cautions, one per contender, about primary metrics that cannot become significant with this
 /// number of rounds.
 fn too_few_rounds(comparisons: &[MetricComparison]) -> Vec<ComparisonCaution> {
     let few = comparisons.iter().filter(|c| c.primary && c.too_few_to_ever_show);

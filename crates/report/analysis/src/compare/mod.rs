@@ -1,9 +1,9 @@
 //! Comparison of sets of trials: takes variants, returns verdicts and cautions.
 //!
-//! A variant is a set of trials; its rounds are its trials in time order. This module decides which
-//! trials are compared (same workload, same parameters, paired by round or by time);
-//! `treering-stats` turns numbers into intervals and findings; `treering-report` words the
-//! verdicts. Cautions are determined before any number is compared.
+//! A variant is a set of trials; its rounds are its trials in time order. This module selects the
+//! trials to compare (same workload, same parameters, paired by round or by time), `treering-stats`
+//! computes intervals and findings, and `treering-report` turns the verdicts into text. Cautions
+//! are determined before any number is compared.
 
 mod caution;
 mod control;

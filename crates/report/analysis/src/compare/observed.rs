@@ -1,5 +1,5 @@
-//! Results of observers: metrics of traces and layouts, from observing rounds or from the measured
-//! ones, and the trials that charts of them are drawn from.
+//! Results of observers: metrics of traces and layouts, from observing or measured rounds, and the
+//! trials from which charts of them are drawn.
 
 use treering_model::metrics::{is_counter, is_observation};
 use treering_model::{CellRole, RunMode, Trial, TrialId};
@@ -10,7 +10,7 @@ use super::jobs::jobs;
 use super::profile::counted;
 use super::variant::{ComparedVariant, contrasts};
 
-/// Cautions that are kept from observing rounds; all others come from the measured rounds.
+/// Cautions that are kept from observing rounds; all others come from measured rounds.
 const OF_OBSERVED: [Code; 8] = [
     Code::NothingInCommon,
     Code::FailedTrial,
@@ -22,7 +22,8 @@ const OF_OBSERVED: [Code; 8] = [
     Code::TrialCautions,
 ];
 
-/// Reports whether a trial ran under observation: its times include the observers' overhead.
+/// Reports whether a trial ran under observation, so that its times include the overhead of the
+/// observers.
 pub(super) fn is_observed(trial: &Trial) -> bool {
     trial.beginning.cell.as_ref().is_some_and(|cell| cell.role == CellRole::Observed)
 }
@@ -61,11 +62,11 @@ pub struct ObservedJob {
     pub mode: RunMode,
     /// Parameters that distinguish this job from others of the workload; empty when there is one.
     pub job: String,
-    /// Variants, each after its baseline.
+    /// Variants, each preceded by its baseline.
     pub variants: Vec<ObservedVariant>,
 }
 
-/// Trial of a variant that charts are drawn from: the first one that counts.
+/// Trial of a variant from which charts are drawn: the first trial that counts.
 #[derive(Clone, Debug)]
 pub struct ObservedVariant {
     /// Name of the variant.

@@ -7,12 +7,12 @@ use treering_model::metrics::{layout, times, trace};
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::outcome::MetricComparison;
 
-/// Ratio from which times of single runs clearly differ; with several rounds the interval decides.
+/// Ratio above which times of single runs clearly differ; with several rounds the interval decides.
 const TIME_RATIO: f64 = 1.1;
-/// Ratio, and number, from which seeks clearly differ.
+/// Ratio and absolute difference above which numbers of seeks clearly differ.
 const SEEKS_RATIO: f64 = 1.25;
 const SEEKS_FEWEST: f64 = 64.0;
-/// Difference from which layout scores clearly differ, in percentage points.
+/// Difference above which layout scores clearly differ, in percentage points.
 const POINTS: f64 = 10.0;
 
 const SEEKS: &str = trace::SEEKS.name;
@@ -76,7 +76,7 @@ fn against_time(comparison: &MetricComparison, comparisons: &[MetricComparison])
     Some(format!("{part} took {from:.2} s and {to:.2} s, with {device}"))
 }
 
-/// Elapsed time of the same scope: of the phase, or of the trial if that has no time of its own.
+/// Elapsed time of the same scope: of the phase, or of the trial if the phase has no time.
 fn time_of<'c>(
     comparison: &MetricComparison,
     comparisons: &'c [MetricComparison],

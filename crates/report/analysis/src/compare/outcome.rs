@@ -24,7 +24,7 @@ pub enum Verdict {
     Same,
     /// Undecided: neither a difference nor equivalence is shown.
     Unclear,
-    /// One run for a variant: a ratio without inference.
+    /// One variant has a single run: a ratio without inference.
     SingleRun,
 }
 
@@ -56,7 +56,8 @@ pub struct Estimate {
     pub interval: Option<(f64, f64)>,
 }
 
-/// Interval at the corrected level: it excludes equality exactly when the verdict is a difference.
+/// Interval at the corrected level, which excludes equality exactly when the verdict is a
+/// difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DecisionInterval {
     /// Corrected level: one minus the confidence.
@@ -90,36 +91,36 @@ pub struct MetricComparison {
     pub contender: String,
     /// True when rounds were compared in pairs.
     pub paired: bool,
-    /// True when the pairs are operations or rows of a single run for each variant, which tell
-    /// nothing about the variation between runs.
+    /// True when the pairs are operations or rows of a single run for each variant. They do not
+    /// show the variation between runs.
     pub within_one_run: bool,
     /// True when the values come from observing rounds rather than the measured ones.
     pub observed: bool,
-    /// True when the trials did the same work, however long it took, so that what they counted can
-    /// be compared.
+    /// True when the trials did the same work, however long it took, so that their counts can be
+    /// compared.
     pub equal_work: bool,
-    /// Round numbers of the values, ascending (the plan's, where there is one); empty when the
+    /// Round numbers of the values, ascending; those of the plan if there is one. Empty when the
     /// rounds are not paired.
     pub rounds: Vec<u32>,
-    /// Values of the baseline that count, in time order; paired with those of the contender when
+    /// Compared values of the baseline, in time order; paired with those of the contender when
     /// `paired`.
     pub baseline_values: Vec<f64>,
-    /// Values of the contender that count.
+    /// Compared values of the contender.
     pub contender_values: Vec<f64>,
     /// Median of the baseline, in the metric's unit.
     pub baseline_median: f64,
     /// Median of the contender, in the metric's unit.
     pub contender_median: f64,
-    /// Ratio contender / baseline; `None` when values of zero or below rule it out.
+    /// Ratio contender / baseline; `None` if a value is zero or negative.
     pub ratio: Option<Estimate>,
     /// Difference contender − baseline in the metric's unit, where there is no ratio.
     pub difference: Option<Estimate>,
     /// Exact two-sided p-value, uncorrected; `None` for a single run.
     pub p: Option<f64>,
-    /// Interval that agrees with the verdict; `None` for a single run, and for another unit of a
-    /// quantity already judged.
+    /// Interval that agrees with the verdict; `None` for a single run, and for a metric with
+    /// `same_as`.
     pub decided: Option<DecisionInterval>,
-    /// Metric that measures the same quantity in another unit and whose verdict is used.
+    /// Metric that measures the same quantity in another unit and provides the verdict.
     pub same_as: Option<String>,
     /// Corrected p-value: Holm for primary metrics, Benjamini-Hochberg q for the others.
     pub p_adjusted: Option<f64>,
@@ -129,18 +130,19 @@ pub struct MetricComparison {
     pub threshold: f64,
     /// True when the rounds are too few for an exact interval, so Student's t is used.
     pub few_rounds: bool,
-    /// Minimum number of rounds with which this family of questions can become significant.
+    /// Minimum number of rounds with which this family of comparisons can become significant.
     pub smallest_rounds: u32,
     /// True when there are fewer rounds than `smallest_rounds`.
     pub too_few_to_ever_show: bool,
     /// Verdict on the metric.
     pub verdict: Verdict,
-    /// Tails that the typical ratio hides; `None` without a ratio, with few runs, within one run.
+    /// Tails that the typical ratio hides; `None` without a ratio, with few runs, or within one
+    /// run.
     pub tails: Option<TailComparison>,
-    /// True where the typical ratio is the same and the verdict is unclear because of the tails.
+    /// True where the typical ratio is the same, but the verdict is unclear because of the tails.
     pub same_withheld: bool,
-    /// Estimated number of rounds that an unclear verdict or a single run needs, those so far
-    /// included.
+    /// Estimated total number of rounds that an unclear verdict or a single run needs, including
+    /// those so far.
     pub rounds_needed: Option<RoundsNeeded>,
 }
 
@@ -155,7 +157,7 @@ impl MetricComparison {
         if self.paired { self.baseline_values.len() } else { 0 }
     }
 
-    /// Half width of the interval: of the log ratio, or of the difference as a share of the larger
+    /// Half width of the interval of the log ratio, or of the difference as a share of the larger
     /// median.
     pub fn half_width(&self) -> Option<f64> {
         if let Some(ratio) = self.ratio {
@@ -166,10 +168,9 @@ impl MetricComparison {
         Some((high - low) / 2.0 / scale)
     }
 
-    /// Means, worst tenth and outlying rounds, where they say something else than the typical
-    /// ratio.
+    /// Means, worst tenth and outlying rounds, if they contradict the typical ratio.
     pub fn notable_tails(&self) -> Option<&TailComparison> {
-        // An interval too wide for any verdict makes means and worst tenths too wide as well.
+        // If the interval is too wide for a verdict, so are the means and the worst tenths.
         let is_wide = self.verdict == Verdict::Unclear && !self.same_withheld;
         let says_more = |tails: &&TailComparison| {
             tails.is_one_sided() || !is_wide && tails.disagrees(self.threshold)
@@ -177,12 +178,13 @@ impl MetricComparison {
         self.tails.as_ref().filter(|_| self.same_as.is_none()).filter(says_more)
     }
 
-    /// Reports whether rounds of the contender stall, which a small or better typical ratio hides.
+    /// Reports whether the contender stalls more often, which a small or better typical ratio
+    /// hides.
     pub(super) fn stalls_more(&self) -> bool {
         self.notable_tails().is_some_and(|tails| tails.outlying[1] > tails.outlying[0])
     }
 
-    /// Estimated numbers of rounds that are still missing; `None` where no number is known.
+    /// Estimated number of further rounds needed; `None` where unknown.
     pub fn more_rounds(&self) -> Option<RoundsNeeded> {
         let seen = u32::try_from(self.runs()).unwrap_or(u32::MAX);
         let missing = |rounds: u32| rounds.saturating_sub(seen);
@@ -191,13 +193,13 @@ impl MetricComparison {
         Some(RoundsNeeded { typical: missing(needed.typical), pessimistic })
     }
 
-    /// Number of runs of the variant that has fewer.
+    /// Number of runs of the variant with fewer runs.
     pub fn runs(&self) -> usize {
         let [baseline, contender] = self.runs_of_variants();
         baseline.min(contender)
     }
 
-    /// Number of baseline and contender trials whose values count.
+    /// Number of compared trials of the baseline and the contender.
     pub fn runs_of_variants(&self) -> [usize; 2] {
         if self.within_one_run {
             return [1, 1];
@@ -216,7 +218,7 @@ pub(super) fn metric_name(scope: &Scope, name: &str) -> String {
 pub struct VariantSummary {
     /// Name of the variant.
     pub name: String,
-    /// Name of its baseline; `None` for a variant that is only a baseline.
+    /// Name of the variant's baseline; `None` for a variant that is only a baseline.
     pub against: Option<String>,
     /// Number of completed trials.
     pub completed: usize,
@@ -224,15 +226,15 @@ pub struct VariantSummary {
     pub failed: usize,
     /// Number of further trials run under observation.
     pub observed: usize,
-    /// True if all of its trials are of a plan, which can go on.
+    /// True if all trials of the variant belong to a plan, which can be continued.
     pub is_of_plan: bool,
-    /// Kernel releases of its trials.
+    /// Kernel releases of the trials.
     pub kernels: Vec<String>,
-    /// Filesystem types of its trials.
+    /// Filesystem types of the trials.
     pub filesystems: Vec<String>,
 }
 
-/// Words for a p-value: `p 0.012`, `p <0.001`.
+/// Text of a p-value: `p 0.012`, `p <0.001`.
 pub fn p_words(p: f64) -> String {
     if p < 0.001 { "p <0.001".to_owned() } else { format!("p {p:.3}") }
 }
@@ -246,9 +248,10 @@ pub struct Outcome {
     pub cautions: Vec<ComparisonCaution>,
     /// Comparisons by contender, then by job, then in metric order.
     pub comparisons: Vec<MetricComparison>,
-    /// Cautions accepted in advance: they do not keep the gate from passing.
+    /// Cautions accepted in advance, which do not stop the gate.
     pub accepted: Vec<ComparisonCautionCode>,
-    /// Primary metrics of the baseline against itself, where a control was run; part of no family.
+    /// Primary metrics of the baseline compared with itself, if a control was run; not part of any
+    /// family.
     pub control: Vec<MetricComparison>,
 }
 
@@ -268,8 +271,8 @@ impl Outcome {
         self.contenders().all(|(baseline, _)| baseline == self.baseline())
     }
 
-    /// Reports whether a stopping rule needs more rounds after `rounds`; the primary metric that
-    /// takes longest decides.
+    /// Reports whether a stopping rule requires more rounds after `rounds`; the primary metric that
+    /// needs most rounds decides.
     pub fn wants_more(&self, rule: &StoppingRule, rounds: u32) -> bool {
         let primary = self.comparisons.iter().filter(|comparison| comparison.primary);
         let known = |comparison: &MetricComparison| CampaignProgress {

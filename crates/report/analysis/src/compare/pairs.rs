@@ -1,4 +1,4 @@
-//! Pairing of trials: by round number within a campaign, otherwise by nearness in time within one
+//! Pairing of trials: by round number within a campaign, otherwise by proximity in time within a
 //! measuring session.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,12 +11,12 @@ use super::variant::is_completed;
 pub(super) struct AlignedTrials<'t> {
     /// True when trials at the same index form a pair.
     pub(super) paired: bool,
-    /// Round number of each pair: the plan's, or the index of the baseline's trial among its like,
-    /// so that it is the same against every contender.
+    /// Round number of each pair: that of the plan, or the index of the baseline's trial among
+    /// those with the same parameters. It is thus the same for every contender.
     pub(super) numbers: Vec<u32>,
     pub(super) baseline: Vec<&'t Trial>,
     pub(super) contender: Vec<&'t Trial>,
-    /// Number of completed baseline and contender trials without a partner although others are
+    /// Number of completed baseline and contender trials that have no partner although others are
     /// paired.
     pub(super) left_out: [usize; 2],
 }
@@ -39,7 +39,7 @@ fn are_alike(left: &Trial, right: &Trial) -> bool {
     left.beginning.parameters == right.beginning.parameters || sorted(left) == sorted(right)
 }
 
-/// Pairs the trials, given in time order, where they have partners; otherwise returns two unrelated
+/// Pairs the trials, given in time order, if they have partners; otherwise returns two unpaired
 /// sets.
 pub(super) fn align<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> AlignedTrials<'t> {
     if let Some(rounds) = by_rounds_of_a_plan(baseline, contender) {
@@ -48,7 +48,7 @@ pub(super) fn align<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Alig
     if let ([base], [other]) = (baseline, contender)
         && are_alike(base, other)
     {
-        // A single run of each variant proves nothing, whenever they ran.
+        // A single run of each variant is no evidence, whenever the runs took place.
         return of_pairs(baseline, contender, &[(0, 0)]);
     }
     let mut pairs: Vec<(usize, usize)> = Vec::new();
@@ -92,7 +92,7 @@ fn of_pairs<'t>(
     }
 }
 
-/// Completed trials as two unrelated sets.
+/// Completed trials as two unpaired sets.
 pub(super) fn unpaired<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> AlignedTrials<'t> {
     let completed = |trials: &[&'t Trial]| -> Vec<&'t Trial> {
         trials.iter().copied().filter(|trial| is_completed(trial)).collect()
@@ -102,7 +102,7 @@ pub(super) fn unpaired<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> A
 }
 
 /// Pairs the trials of one campaign by round number, tolerating missing and repeated rounds; `None`
-/// when they are of different campaigns.
+/// if the trials belong to different campaigns.
 fn by_rounds_of_a_plan<'t>(
     baseline: &[&'t Trial],
     contender: &[&'t Trial],
@@ -112,8 +112,8 @@ fn by_rounds_of_a_plan<'t>(
         let mut rounds: BTreeMap<u32, &'t Trial> = BTreeMap::new();
         for trial in trials {
             let cell = trial.beginning.cell.as_ref().filter(|cell| cell.campaign == campaign)?;
-            // A later trial of a round may repeat a failed one, but not a completed one, unless all
-            // steps of the round ran again.
+            // A later trial of a round can replace a failed one, but not a completed one, unless
+            // all steps of the round ran again.
             let is_step = trial.fact(STEP_FACT).is_some();
             match rounds.get(&cell.round) {
                 Some(earlier) if is_completed(earlier) && !is_step => return None,
@@ -130,7 +130,7 @@ fn by_rounds_of_a_plan<'t>(
     Some(AlignedTrials { paired: true, numbers, baseline, contender, left_out: [0, 0] })
 }
 
-/// Indices of both variants' trials that were made in one session.
+/// Indices of the trials of both variants in one session.
 #[derive(Default)]
 struct MeasuringSession {
     baseline: Vec<usize>,
@@ -169,9 +169,9 @@ fn lasted_ms(trial: &Trial) -> i64 {
 }
 
 impl MeasuringSession {
-    /// Pairs of a session: all in order when both variants have equally many trials (a failed one
-    /// drops its round) or equally many completed ones; otherwise each trial of the smaller set
-    /// with the nearest in time.
+    /// Pairs of a session. If both variants have the same number of trials (a failed one drops its
+    /// round) or of completed trials, all are paired in order; otherwise each trial of the smaller
+    /// set is paired with the nearest one in time.
     fn pairs(&self, baseline: &[&Trial], contender: &[&Trial]) -> Vec<(usize, usize)> {
         let is_alike = |pair: &(usize, usize)| are_alike(baseline[pair.0], contender[pair.1]);
         let in_order = |base: &[usize], other: &[usize]| -> Option<Vec<(usize, usize)>> {
@@ -205,15 +205,15 @@ impl MeasuringSession {
     }
 }
 
-/// Assigns each of the fewer moments a distinct partner among the others, in order, minimising the
-/// total distance; empty when there are too many to examine. Both lists ascend.
+/// Assigns a distinct partner to each time in `fewer`, in order, minimising the total distance;
+/// empty when there are too many to examine. Both lists are ascending.
 fn nearest(fewer: &[i64], more: &[i64]) -> Vec<usize> {
     let shifts = more.len() + 1 - fewer.len().min(more.len());
     if fewer.is_empty() || fewer.len().saturating_mul(shifts) > MOST_WEIGHED {
         return Vec::new();
     }
-    // Minimum total distance so far for each bound on the shift of the last partner, and the shift
-    // that attains it.
+    // Minimum total distance so far for each upper bound on the shift of the last partner, with the
+    // shift that attains it.
     let mut sums = vec![0_u64; shifts];
     let mut chosen: Vec<Vec<usize>> = Vec::with_capacity(fewer.len());
     for (place, at) in fewer.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! Profiles of a job over time, side by side: latencies of its calls, rates of its phases, costs of
-//! its tasks. Input for charts, without judgement.
+//! its tasks. They are the input of charts and contain no verdicts.
 //!
 //! A profile is created from trials without details and filled with one detailed trial at a time,
-//! so that thousands of them are never in memory at once.
+//! so that memory never holds thousands of detailed trials.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ pub struct JobProfile {
 pub struct VariantProfile {
     /// Name of the variant.
     pub name: String,
-    /// Trials that count, in round order.
+    /// Trials to compare, in round order.
     pub trials: Vec<TrialId>,
     /// Number of trials added so far.
     pub added: usize,
@@ -43,7 +43,7 @@ pub struct VariantProfile {
     pub kinds: Vec<KindRounds>,
 }
 
-/// One phase over all rounds.
+/// A phase over all rounds.
 #[derive(Clone, Debug)]
 pub struct PhaseRounds {
     /// Index of the phase, counted from 0.
@@ -54,18 +54,18 @@ pub struct PhaseRounds {
     pub rounds: Vec<PhaseTotals>,
 }
 
-/// One kind of task over all rounds.
+/// A kind of task over all rounds.
 #[derive(Clone, Debug)]
 pub struct KindRounds {
     /// Row label of the kind in tables.
     pub label: String,
-    /// Kind without state or phase.
+    /// Kind without its state or phase.
     pub kind: String,
     /// Aging series of each trial that has enough tasks.
     pub rounds: Vec<AgingSeries>,
 }
 
-/// Jobs of a comparison with the ids of the trials that count, in the order of the comparison;
+/// Jobs of a comparison with the ids of the compared trials, in the order of the comparison. The
 /// trials are added later.
 pub fn profiles(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> Vec<JobProfile> {
     let mut profiles: Vec<JobProfile> = Vec::new();
@@ -101,7 +101,7 @@ pub fn profiles(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> V
     profiles
 }
 
-/// Trials of both variants that count; of paired rounds only those that both completed.
+/// Compared trials of both variants; for paired rounds, only those that both variants completed.
 pub(super) fn counted<'t>(job: &ComparedJob<'t>) -> (Vec<&'t Trial>, Vec<&'t Trial>) {
     let completed = |trials: &[&'t Trial]| -> Vec<&'t Trial> {
         trials.iter().copied().filter(|trial| is_completed(trial)).collect()
@@ -151,7 +151,7 @@ impl VariantProfile {
         }
     }
 
-    /// Adds trials that count against a further contender.
+    /// Adds trials that are compared with a further contender.
     fn join(&mut self, trials: &[&Trial]) {
         let known: BTreeSet<TrialId> = self.trials.iter().copied().collect();
         let more = trials.iter().map(|trial| trial.beginning.trial);

@@ -1,9 +1,10 @@
 //! Metrics that express one quantity in several units (MiB/s, files/s and seconds of the same work)
-//! and are therefore judged once. The first primary metric leads, else the first; the others take
-//! its verdict and belong to no family.
+//! and are therefore judged once. The leader is the first primary metric, or the first metric if
+//! none is primary; the others take over its verdict and belong to no family.
 //!
-//! Candidates are found by names and units and checked against the values: where the amount of work
-//! differs, rates and times are different quantities. Latency percentiles and CPU time always are.
+//! Candidates are found by names and units and checked against the values: if the amount of work
+//! differs, rates and times are different quantities. Latency percentiles and CPU time are always
+//! quantities of their own.
 
 use treering_model::metrics::dbench::PASS_SECONDS;
 use treering_model::metrics::fio::DIRECTION_RUNTIME_SECONDS;
@@ -18,17 +19,18 @@ use super::variant::fact;
 /// Tolerance for the log ratios of one quantity in different units.
 const SLACK: f64 = 0.02;
 
-/// Name suffixes of rates of a whole scope; the prefix says which work (`read_mib_per_second`).
+/// Name suffixes of rates over a whole scope; the prefix names the kind of work
+/// (`read_mib_per_second`).
 const RATES: [&str; 3] =
     [rates::MIB_PER_SECOND.name, rates::FILES_PER_SECOND.name, rates::OPERATIONS_PER_SECOND.name];
 
-/// Full names of times of the same work. The last one is the trial's time limit where a limit ends
-/// it.
+/// Full names of metrics for the duration of the same work. The last one is the time limit of the
+/// trial if a limit ended it.
 const TIMES: [&str; 3] = [times::SECONDS.name, PASS_SECONDS.name, ELAPSED];
 const ELAPSED: &str = times::ELAPSED_SECONDS.name;
 
-/// Merges the questions of a job and contender that concern one quantity; `first` is the index of
-/// the first of them.
+/// Merges the questions of a job and contender about the same quantity; `first` is the index of the
+/// first question.
 pub(super) fn join(pending: &mut [PendingComparison], first: usize, trials: &[&Trial]) {
     let is_timed =
         trials.iter().any(|trial| fact(trial, WorkLimit::FACT) == Some(WorkLimit::Timed.name()));
@@ -103,7 +105,7 @@ fn sort(comparison: &MetricComparison) -> Option<MeasuredWork<'_>> {
     if let Some(direction) = DIRECTION_RUNTIME_SECONDS.word_of(&comparison.name) {
         return Some(MeasuredWork { work: direction, is_time: true });
     }
-    // A trial-wide rate of reads is a part of the trial-wide rate of all requests.
+    // A trial-wide rate of reads is part of the trial-wide rate of all requests.
     let work = RATES.iter().find_map(|rate| comparison.name.strip_suffix(rate))?;
     let work = work.trim_end_matches('_');
     let is_rate =
@@ -113,7 +115,7 @@ fn sort(comparison: &MetricComparison) -> Option<MeasuredWork<'_>> {
         .then_some(MeasuredWork { work, is_time: false })
 }
 
-/// Reports whether a rate covers only part of the work of its scope.
+/// Reports whether a rate covers only part of the work in its scope.
 fn is_share(comparison: &MetricComparison, work: &str) -> bool {
     comparison.scope == Scope::Trial && !work.is_empty()
 }

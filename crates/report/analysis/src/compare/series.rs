@@ -1,4 +1,4 @@
-//! Series of trial values by metric, with elapsed time and CPU time added to every score.
+//! Series of trial values by metric. Elapsed time and CPU time are added to the recorded metrics.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ use super::observed::is_observed;
 use super::variant::is_completed;
 use crate::KnownTotals;
 
-/// Identity of a metric: scope, name and unit.
+/// Key of a metric: scope, name and unit.
 type MetricKey<'m> = (&'m Scope, &'m str, &'static str);
 
-/// Metrics of trials, indexed by trial and key. A failed trial has none.
+/// Metrics of trials, indexed by trial and key. A failed trial has no metrics.
 pub(super) struct MetricSeries<'m> {
     by_trial: Vec<BTreeMap<MetricKey<'m>, &'m Metric>>,
     /// One metric of each key, in order of first occurrence.
@@ -46,7 +46,7 @@ impl<'m> MetricSeries<'m> {
         self.by_trial.iter().map(value).collect()
     }
 
-    /// Finds the metric of the same key in this series.
+    /// Finds the metric with the same key in this series.
     pub(super) fn get(&self, metric: &Metric) -> Option<&'m Metric> {
         let key = key(metric);
         self.by_trial.iter().find_map(|of_trial| of_trial.get(&key).copied())
@@ -63,7 +63,7 @@ fn key(metric: &Metric) -> MetricKey<'_> {
 }
 
 /// Metrics of a trial: the recorded ones, then elapsed and CPU seconds of the trial, of each phase
-/// when there are several, and for each operation by kind when tasks were read. Empty for a failed
+/// if there are several, and of the operations by kind if tasks were read. Empty for a failed
 /// trial; only observer metrics for a trial under observation.
 pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
     if !is_completed(trial) {
@@ -71,8 +71,8 @@ pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
     }
     let mut metrics = trial.metrics.clone();
     if is_observed(trial) {
-        // Times, and time-based metrics of the workload, include the observers' overhead.
-        // Counters are read in the measured rounds, too.
+        // Times, and time-based metrics of the workload, include the overhead of the observers.
+        // Counters are taken from the measured rounds.
         metrics.retain(|metric| is_observation(&metric.name) && !is_counter(&metric.name));
         return metrics;
     }
@@ -85,7 +85,7 @@ pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
             metrics.push(spec.of(scope, seconds).of_tasks(tasks));
         }
     };
-    // Tasks of kinds that the workload itself does not count are preparations.
+    // Kinds of task that the workload itself does not count are preparations.
     let counts = |kind: &str| named.is_empty() || named.contains(kind);
     for (kind, tasks) in by_kind(&trial.tasks).into_iter().filter(|(kind, _)| counts(kind)) {
         let count = tasks.len() as u64;
@@ -126,7 +126,7 @@ fn kind_of(metric: &Metric) -> Option<&str> {
     }
 }
 
-/// Summed totals of the phases of one name.
+/// Sums over all phases with the same name.
 #[derive(Clone, Copy, Default)]
 struct PhaseSums {
     wall_ns: u64,

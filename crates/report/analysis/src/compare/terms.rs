@@ -10,11 +10,11 @@ use super::variant::{ComparedVariant, fact};
 /// Default for the smallest relative difference that matters: 3 %.
 pub(crate) const DEFAULT_THRESHOLD: f64 = 0.03;
 
-/// Terms the user fixed in advance. The default leaves them to the metrics.
+/// Terms that the user fixed in advance. By default, the metrics determine them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ComparisonTerms {
-    /// Smallest relative difference that matters (.03 is 3 %). By default 3 %, 5 % for a p99, any
-    /// difference for counts of errors.
+    /// Smallest relative difference that matters (.03 is 3 %). The default is 3 %, for a p99 5 %,
+    /// and for counts of errors any difference.
     pub threshold: Option<f64>,
     /// Names of the primary metrics, as in JSON; empty for the workload's own choice.
     pub primary: Vec<String>,
@@ -31,8 +31,9 @@ impl ComparisonTerms {
     }
 }
 
-/// Significance level of the tests of a family of so many primary comparisons: the lowest that any
-/// trial was planned with, less what earlier looks have spent, and the rounds before these looks.
+/// Significance level of a family with `family` primary comparisons, and the rounds at which
+/// earlier looks took place. The level is the lowest planned level of any trial, reduced for the
+/// earlier looks.
 pub(super) fn level<'s>(
     variants: impl Iterator<Item = &'s ComparedVariant> + Clone,
     family: usize,
@@ -41,16 +42,16 @@ pub(super) fn level<'s>(
     let reported = variants.clone().flat_map(|variant| &variant.trials).filter_map(of_trial);
     let planned = reported.filter(|level| *level > 0.0 && *level < 1.0).fold(ALPHA, f64::min);
     let family = u32::try_from(family.max(1)).unwrap_or(u32::MAX);
-    // A look that could not find any difference has spent nothing.
+    // A look that could not detect any difference has used no alpha.
     let spent = |rounds: &u32| smallest_rounds(family, planned).is_ok_and(|few| *rounds >= few);
     let spent: Vec<u32> = looks(variants).into_iter().filter(spent).collect();
     (spent.iter().fold(planned, |level, _| level_of_next_look(level)), spent)
 }
 
-/// Rounds after which a campaign went on beyond its plan, rising; of several campaigns, those of
-/// the one that went on most often.
+/// Numbers of rounds after which a campaign continued beyond its plan, ascending; with several
+/// campaigns, those of the campaign that was continued most often.
 fn looks<'s>(variants: impl Iterator<Item = &'s ComparedVariant>) -> Vec<u32> {
-    // For each campaign and number of planned rounds: the last round that ran under it.
+    // Last round under each number of planned rounds, by campaign.
     let mut ends: BTreeMap<TrialId, BTreeMap<u32, u32>> = BTreeMap::new();
     for trial in variants.flat_map(|variant| &variant.trials) {
         let planned = fact(trial, ROUNDS_FACT).and_then(|rounds| rounds.parse().ok());

@@ -2,12 +2,12 @@
 
 use treering_model::{Ending, Trial};
 
-/// Factor by which the trials of a variant were selected: the declared difference.
+/// Factor by which the trials of a variant were selected, which is the declared difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Factor {
-    /// User label: no difference of the environment is declared.
+    /// Label set by the user; declares no difference of the environment.
     Label,
-    /// Single trials by id: no difference is declared.
+    /// Single trials by id; declares no difference.
     Id,
     /// Kernel release.
     Kernel,
@@ -54,15 +54,15 @@ pub struct ComparedVariant {
     pub name: String,
     /// Factor by which its trials were selected.
     pub factor: Factor,
-    /// Name of the baseline variant; its own name for a pure baseline; `None` for the first
-    /// variant.
+    /// Name of the baseline variant; the variant's own name for a pure baseline; `None` if the
+    /// baseline is the first variant.
     pub against: Option<String>,
     /// Trials of the variant, in any order.
     pub trials: Vec<Trial>,
 }
 
 impl ComparedVariant {
-    /// Trials in time order: the variant's rounds.
+    /// Trials in time order, which are the rounds of the variant.
     pub(super) fn rounds(&self) -> Vec<&Trial> {
         let mut rounds: Vec<&Trial> = self.trials.iter().collect();
         rounds.sort_by_key(|trial| (trial.beginning.started_unix_ms, trial.beginning.trial));
@@ -70,8 +70,8 @@ impl ComparedVariant {
     }
 }
 
-/// Pairs each contender with its baseline, in contender order: the variant it names, else the
-/// first. A contender that names itself, or an unknown variant, is dropped.
+/// Pairs each contender with its baseline, in contender order: the variant that it names, or the
+/// first one. A contender that names itself or an unknown variant is dropped.
 pub(super) fn contrasts<'v>(
     first: &'v ComparedVariant,
     others: &'v [ComparedVariant],
@@ -86,7 +86,7 @@ pub(super) fn contrasts<'v>(
     others.iter().filter_map(|variant| Some((baseline(variant)?, variant))).collect()
 }
 
-/// Reports whether a trial completed, so that its numbers count.
+/// Reports whether a trial completed, which is required to compare it.
 pub(crate) fn is_completed(trial: &Trial) -> bool {
     trial.ending == Ending::Completed
 }

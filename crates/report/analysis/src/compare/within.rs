@@ -1,8 +1,8 @@
-//! Comparison of two imported runs, one for each variant, by pairing their operations or the rows a
-//! tool printed.
+//! Comparison of two imported runs, one for each variant, by pairing their operations or the rows
+//! that a tool printed.
 //!
-//! The pairs describe these two runs only. They are no rounds: the variation between runs is
-//! unknown, whatever varies within one, so that the verdict stays that of a single run.
+//! The pairs describe only these two runs and are not rounds. They do not show the variation
+//! between runs, so the verdict remains that of a single run.
 
 use treering_model::metrics::{MetricSpec, rates, times};
 use treering_model::{
@@ -16,8 +16,8 @@ use super::outcome::{Estimate, MetricComparison, Verdict};
 use super::terms::DEFAULT_THRESHOLD;
 use super::variant::{fact, is_completed};
 
-/// Minimum number of pairs that can become significant; metrics with fewer are not corrected
-/// together.
+/// Minimum number of pairs that can become significant; metrics with fewer pairs are left out of
+/// the correction.
 const PAIRS_FEWEST: usize = 6;
 
 /// Returns the two runs when each variant has exactly one and both were imported.
@@ -40,7 +40,7 @@ pub(super) fn is_paired_within(metric: &Metric) -> bool {
     }
 }
 
-/// Values of two runs, pair by pair.
+/// Paired values of two runs.
 struct PairedValues {
     scope: Scope,
     name: String,
@@ -78,7 +78,7 @@ pub(super) fn compare_within(
     (comparisons, unpaired)
 }
 
-/// Operations by kind and by compiled state: the seconds of each, and its rate.
+/// Operations by kind and compiled state, each with its seconds and its rate.
 fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<PairedValues> {
     let mut pairs = Vec::new();
     for kind in kinds(base).into_iter().filter(|kind| kinds(other).contains(kind)) {
@@ -111,7 +111,7 @@ fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec
         };
         add(times::SECONDS, true, TaskTotals::seconds);
         if moves {
-            // Printed rates have two decimals; the seconds are more exact.
+            // Printed rates have two decimals; the seconds are more precise.
             let rate = TaskTotals::mib_per_second;
             add(rates::MIB_PER_SECOND, false, rate);
         }
@@ -130,12 +130,12 @@ fn kinds(trial: &Trial) -> Vec<&str> {
     kinds
 }
 
-/// Row of the tool's summary that counts the task, where it is more specific than the kind.
+/// Row of the tool's summary in which the task is counted, where it is more specific than the kind.
 fn kind_of(task: &TaskTotals) -> &str {
     if task.tally.starts_with(&task.kind) { &task.tally } else { &task.kind }
 }
 
-/// Metrics of rows, paired row by row; the first metric of a row leads.
+/// Metrics of rows, paired row by row; the first metric of a row is the leader.
 fn of_rows(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<PairedValues> {
     let mut names: Vec<&Metric> = Vec::new();
     for metric in base.metrics.iter().filter(|metric| is_row(metric)) {

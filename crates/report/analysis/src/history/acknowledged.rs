@@ -1,7 +1,7 @@
-//! Changes of level that are known: annotations of the trials of their first point.
+//! Acknowledged changes of level, stored as annotations of the trials of their first point.
 //!
-//! An acknowledgement is of one change: of its metric and anchor, in its direction, at most twice
-//! as large, and within two points of where it was, since its place may move when points are added.
+//! An acknowledgement covers a change of the same metric and anchor, in the same direction, at most
+//! twice as large, and at most two points away, as a change may move when points are added.
 
 use treering_model::{Acknowledgement, Annotation, TrialId};
 
@@ -13,16 +13,16 @@ const MOVED_MOST: usize = 2;
 /// Largest factor by which a change may have grown, on the scale of logarithms.
 const GROWN_MOST: u64 = 2;
 
-/// Acknowledgement of a change of level, as it was found on trials.
+/// Acknowledgement of a change of level, as found on trials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownChange {
     /// Acknowledgement with its reason.
     pub acknowledgement: Acknowledgement,
-    /// Trials that have it.
+    /// Trials that carry the acknowledgement.
     pub trials: Vec<TrialId>,
 }
 
-/// Acknowledgement of a change of a series, with the reason.
+/// Creates the acknowledgement of a change in a series, with the reason.
 pub fn acknowledgement(
     series: &HistorySeries,
     shift: &LevelShift,
@@ -37,8 +37,8 @@ pub fn acknowledgement(
     }
 }
 
-/// Marks the changes of a series that its trials say are known: each acknowledgement the nearest
-/// change, and each change once.
+/// Marks the acknowledged changes of a series. Each acknowledgement marks the nearest change, and
+/// each change is marked once.
 pub(super) fn mark(
     series: &mut HistorySeries,
     gathered: &GatheredSeries<'_>,
@@ -64,7 +64,7 @@ pub(super) fn mark(
     }
 }
 
-/// Acknowledgements of the trials of a series, with the indices of their points.
+/// Acknowledgements on the trials of a series, with the indices of their points.
 fn known_changes(
     series: &HistorySeries,
     gathered: &GatheredSeries<'_>,

@@ -1,4 +1,4 @@
-//! Integrity of a series' anchor: it must not change, while the machine may.
+//! Integrity of a series' anchor, which must stay the same while the machine may change.
 //!
 //! The software under the anchor (kernel, mkfs, filesystem) must stay the same. The hardware (disk,
 //! processor, memory) may change: it affects the anchor and the watched variants alike, and cancels
@@ -25,13 +25,13 @@ const OF_ANCHOR: [&str; 14] = [
     "filesystem.geometry",
     "filesystem.metadata_profile",
 ];
-/// Facts that hold momentary device names.
+/// Facts that contain volatile device names.
 const OF_THE_MOMENT: [&str; 2] = ["mkfs.command", "device.disk"];
 
 /// Changed facts between two points of a history.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnchorChanges {
-    /// Facts of the anchor itself: it is no longer the same.
+    /// Facts of the anchor itself, which is therefore no longer the same.
     pub of_anchor: Vec<ChangedFact>,
     /// Facts of the machine, whose effects cancel out.
     pub of_machine: Vec<ChangedFact>,

@@ -1,5 +1,5 @@
-//! Changes of the environment around the measurements: at a change of level, and between
-//! neighbouring points.
+//! Changes of the environment of the measurements: at a change of level, and between neighbouring
+//! points.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ use super::{ChangedFact, EnvironmentChange, History, HistorySeries};
 /// changes of level.
 const POINTS_FOLLOWED: usize = 2000;
 
-/// Finds the facts that changed at each change of level and between neighbouring points, from whole
-/// trials, which `load` reads.
+/// Finds the facts that changed at each change of level and between neighbouring points. `load`
+/// reads whole trials.
 ///
 /// # Errors
 /// Errors of `load`.
@@ -21,7 +21,7 @@ pub fn explain<E>(
     history: &mut History,
     load: impl Fn(&[TrialId]) -> Result<Vec<Trial>, E>,
 ) -> Result<(), E> {
-    // Metrics of the same trials change at the same points, so results are cached.
+    // Results are cached, since metrics of the same trials change at the same points.
     let mut known: HashMap<(Vec<TrialId>, Vec<TrialId>), Vec<ChangedFact>> = HashMap::new();
     for shift in history.series.iter_mut().flat_map(|series| &mut series.shifts) {
         shift.facts = match known.get(&shift.beside) {
@@ -50,8 +50,8 @@ pub fn explain<E>(
     Ok(())
 }
 
-/// Changes between neighbouring points; those between the same two trials are computed once for all
-/// series.
+/// Changes between neighbouring points. Changes between the same two trials are computed once for
+/// all series.
 fn environment(
     series: &HistorySeries,
     trials: &HashMap<TrialId, Trial>,
@@ -63,7 +63,7 @@ fn environment(
         let [first, second] = [trials.get(&ids[0])?, trials.get(&ids[1])?];
         let between = || changed_facts(vec![first.clone()], vec![second.clone()]);
         let mut facts = known.entry(ids).or_insert_with(between).clone();
-        // The fact that names the points changes from each point to the next.
+        // The fact that names the points always changes.
         facts.retain(|fact| fact.before != before.key || fact.after != after.key);
         (!facts.is_empty()).then_some(EnvironmentChange { index: at + 1, facts })
     };

@@ -1,10 +1,10 @@
-//! Facts that differ between two groups of trials: suspects for a change between them.
+//! Facts that differ between two groups of trials and may explain a change between them.
 
 use treering_model::Trial;
 
 use crate::compare::{ComparedVariant, FactStatus, FactValue, Factor, environment};
 
-/// A fact whose value differs before and after a change.
+/// Fact whose value differs before and after a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedFact {
     /// Name of the fact.
@@ -15,8 +15,8 @@ pub struct ChangedFact {
     pub after: String,
 }
 
-/// Facts that differ between earlier and later trials, without momentary ones; those with one value
-/// on each side first.
+/// Facts that differ between earlier and later trials, except volatile ones; facts with a single
+/// value on each side come first.
 pub(crate) fn changed_facts(before: Vec<Trial>, after: Vec<Trial>) -> Vec<ChangedFact> {
     let variant = |trials: Vec<Trial>| ComparedVariant {
         name: String::new(),

@@ -1,4 +1,4 @@
-//! Gathers trials into series and points, without judging them.
+//! Gathers trials into series and points. Not here: judging them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,12 +24,12 @@ pub(super) struct GatheredSeries<'t> {
     pub(super) metric: String,
     pub(super) unit: Unit,
     pub(super) better: BetterDirection,
-    /// True if the values have no unit and are no ratios to an anchor.
+    /// True if the values have no unit and are not ratios to an anchor.
     pub(super) is_number: bool,
     pub(super) points: Vec<GatheredPoint<'t>>,
 }
 
-/// Counts below which chance alone scatters a count by a third and more.
+/// Count below which the relative scatter by chance is a third or more.
 const SMALL_COUNT: f64 = 10.0;
 
 /// Working scale of a series.
@@ -37,9 +37,9 @@ const SMALL_COUNT: f64 = 10.0;
 pub(super) enum SeriesScale {
     /// Logarithms: a change is a ratio.
     Ratios,
-    /// Small counts, on a scale on which chance scatters all of them alike.
+    /// Small counts, on a scale with equal scatter by chance for all counts.
     Counts,
-    /// The values themselves, if some have no logarithm.
+    /// The values themselves, used if some have no logarithm.
     Values,
 }
 
@@ -55,7 +55,7 @@ impl SeriesScale {
         }
     }
 
-    /// Place of a value on the scale.
+    /// Position of a value on the scale.
     fn place(self, value: f64) -> f64 {
         match self {
             Self::Ratios => value.ln(),
@@ -64,7 +64,7 @@ impl SeriesScale {
         }
     }
 
-    /// Value at a place of the scale.
+    /// Value at a position on the scale.
     pub(super) fn value(self, place: f64) -> f64 {
         match self {
             Self::Ratios => place.exp(),
@@ -73,7 +73,7 @@ impl SeriesScale {
         }
     }
 
-    /// Ratio of the values at two places; infinite if the first is not positive.
+    /// Ratio of the values at two positions; infinite if the first value is not positive.
     pub(super) fn ratio(self, from: f64, to: f64) -> f64 {
         match (self, self.value(from)) {
             (Self::Ratios, _) => (to - from).exp(),
@@ -82,23 +82,23 @@ impl SeriesScale {
         }
     }
 
-    /// Smallest standard deviation of a point with `trials` trials that is believed.
+    /// Lower limit for the estimated standard deviation of a point with `trials` trials.
     pub(super) fn smallest_scatter(self, trials: usize) -> f64 {
         if self == Self::Counts { 1.0 / (trials.max(1) as f64).sqrt() } else { 0.0 }
     }
 }
 
-/// One point of a gathered series.
+/// Point of a gathered series.
 pub(super) struct GatheredPoint<'t> {
     pub(super) key: &'t str,
     pub(super) started_unix_ms: i64,
-    /// Values of the trials, or their ratios to the anchor's.
+    /// Values of the trials, or their ratios to the anchor.
     pub(super) values: Vec<f64>,
     pub(super) trials: Vec<&'t Trial>,
 }
 
 impl GatheredPoint<'_> {
-    /// Address of a page about the point, if a trial has one.
+    /// Address of a page about the point, if any trial has one.
     pub(super) fn link(&self) -> Option<String> {
         self.trials.iter().find_map(|trial| trial.fact(LINK_FACT)).map(str::to_owned)
     }
@@ -112,7 +112,7 @@ impl GatheredSeries<'_> {
     }
 
     /// Points on a scale, with standard errors from the pooled scatter within all points, since
-    /// each has few trials.
+    /// each point has few trials.
     pub(super) fn placed(&self, scale: SeriesScale) -> Vec<HistoryPoint> {
         let places = |point: &GatheredPoint<'_>| -> Vec<f64> {
             point.values.iter().map(|value| scale.place(*value)).collect()
@@ -159,7 +159,7 @@ fn variant(trial: &Trial) -> &str {
     cell.or_else(|| trial.fact(VARIANT_FACT)).or_else(|| trial.fact(FILESYSTEM)).unwrap_or_default()
 }
 
-/// Key by which a trial is paired with the anchor's.
+/// Key by which a trial is paired with the anchor's trial.
 type PairingKey<'t> = (TrialId, &'t str, u32);
 
 fn place(trial: &Trial) -> Option<PairingKey<'_>> {
@@ -167,7 +167,7 @@ fn place(trial: &Trial) -> Option<PairingKey<'_>> {
     Some((cell.campaign, cell.job.as_str(), cell.round))
 }
 
-/// Gathers the trials into series; also returns the number of trials that are in none.
+/// Gathers the trials into series; also returns the number of trials that belong to none.
 pub(super) fn gather<'t>(
     trials: &'t [DatedTrial],
     terms: &HistoryTerms,
@@ -219,12 +219,12 @@ fn anchors<'t>(
     anchor_trials.filter_map(|trial| Some((place(trial)?, trial))).collect()
 }
 
-/// A metric value of one trial.
+/// Metric value of one trial.
 struct MetricValue {
     metric: String,
     unit: Unit,
     better: BetterDirection,
-    /// True for a number without a unit that is no ratio.
+    /// True for a number without a unit that is not a ratio.
     is_number: bool,
     value: f64,
 }
@@ -235,7 +235,7 @@ fn measured<'a>(
     only: Option<&'a str>,
 ) -> impl Iterator<Item = MetricValue> + 'a {
     let name = |scope: &Scope, name: &str| scope.metric_name(name);
-    // The workload's own figures come first.
+    // Figures of the workload itself come first.
     let is_own = |metric: &&Metric| !is_call_latency(&metric.name);
     let own = trial.metrics.iter().filter(is_own);
     let latencies = trial.metrics.iter().filter(move |metric| !is_own(metric));

@@ -1,8 +1,8 @@
-//! Histories: the same measurement repeated over kernels or days. Finds changes of level, their
-//! suspects, and a newest point that is out of line.
+//! Histories: the same measurement repeated over kernels or days. Finds changes of level, facts
+//! that may explain them, and a newest point that is out of line.
 //!
-//! The caller decides which trials make a point; pages are laid out elsewhere.
-//! `docs/evidence/history.md` describes the method, and its errors by simulation.
+//! The caller assigns trials to points. `docs/evidence/history.md` describes the method, and its
+//! errors by simulation. Not here: the layout of pages.
 
 mod acknowledged;
 mod anchor;
@@ -28,12 +28,12 @@ use gather::{GatheredSeries, SeriesScale, gather, half_width};
 pub const FEWEST_POINTS: usize = 6;
 /// Number of permutations for each judged series.
 const PERMUTATIONS_EACH: usize = 200;
-/// Largest p-value of a newest point that is suspect, in one series.
+/// Largest p-value at which the newest point is suspect, in one series.
 const SUSPECT_ALPHA: f64 = 0.03;
-/// Maximum number of further points that are tried to tell how many decide about a suspect.
+/// Maximum number of simulated further points to find how many would decide about a suspect.
 const MOST_FURTHER_POINTS: usize = 30;
-/// Maximum number of trials on each side of a change whose facts are compared: a level may have
-/// thousands.
+/// Maximum number of trials on each side of a change whose facts are compared, since a level may
+/// have thousands.
 pub const TRIALS_BESIDE: usize = 100;
 
 /// A trial with the history point it belongs to: its kernel, day or label.
@@ -50,7 +50,7 @@ pub struct DatedTrial {
 pub struct HistoryTerms {
     /// Full name of the only metric to examine; `None` for the primary metrics.
     pub metric: Option<String>,
-    /// Variant that the others are divided by, round by round.
+    /// Variant by which the values of the others are divided, round by round.
     pub anchor: Option<String>,
 }
 
@@ -76,7 +76,7 @@ pub struct HistorySeries {
     pub variant: String,
     /// Full name of the metric.
     pub metric: String,
-    /// Unit of the values; a ratio to an anchor has none.
+    /// Unit of the values; meaningless for ratios to an anchor.
     pub unit: Unit,
     /// Direction in which the metric is better.
     pub better: BetterDirection,
@@ -90,8 +90,8 @@ pub struct HistorySeries {
     pub suspect: Option<SuspectPoint>,
     /// Change of the scatter between points, if there is one.
     pub noise: Option<NoiseChange>,
-    /// Correlation of neighbouring points, which makes changes be reported too often; `None` for
-    /// series that are not judged.
+    /// Correlation of neighbouring points, which causes false changes; `None` for series that are
+    /// not judged.
     pub memory: Option<SeriesMemory>,
 }
 
@@ -100,18 +100,18 @@ pub struct HistorySeries {
 pub struct EnvironmentChange {
     /// Index of the first point with the new values, from 0.
     pub index: usize,
-    /// Changed facts, from the first trials of this point and the one before.
+    /// Changed facts, from the first trials of this point and of the one before.
     pub facts: Vec<ChangedFact>,
 }
 
-/// One point of a series.
+/// Point of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeriesPoint {
     /// Name of the point.
     pub key: String,
     /// Start of its first trial, in milliseconds since 1970 (UTC).
     pub started_unix_ms: i64,
-    /// Ids of its trials in time order, at least one.
+    /// Ids of the trials of the point in time order, at least one.
     pub trials: Vec<TrialId>,
     /// Geometric mean of its trials' values, or of their ratios to the anchor.
     pub value: f64,
@@ -134,22 +134,23 @@ pub struct LevelShift {
     pub ratio: f64,
     /// 95 % confidence interval of `ratio`.
     pub interval: Option<(f64, f64)>,
-    /// p-value of the difference of the levels, times the number of points at which it could have
-    /// begun.
+    /// p-value of the difference of the levels, multiplied by the number of points at which the new
+    /// level could have begun.
     pub p_value: f64,
     /// True when the new level is worse.
     pub is_worse: bool,
     /// Trials of the levels before and after: all, or [`TRIALS_BESIDE`] evenly spread over the
     /// level.
     pub beside: (Vec<TrialId>, Vec<TrialId>),
-    /// Other facts that changed there, the most telling first; empty until [`explain()`] is called.
+    /// Other facts that changed at this point, the most relevant first; empty until [`explain()`]
+    /// is called.
     pub facts: Vec<ChangedFact>,
     /// Acknowledgement of the change, if it is known.
     pub known: Option<KnownChange>,
 }
 
 impl LevelShift {
-    /// True for a change for the worse that nobody has acknowledged.
+    /// True for a change for the worse that has not been acknowledged.
     pub fn is_alarming(&self) -> bool {
         self.is_worse && self.known.is_none()
     }
@@ -166,8 +167,8 @@ pub struct SuspectPoint {
     pub p_value: f64,
     /// True when the point is worse than its level.
     pub is_worse: bool,
-    /// Number of further points like it after which a new level is found; `None` if more than 30
-    /// would be needed.
+    /// Number of similar further points after which a new level would be detected; `None` if more
+    /// than 30 would be needed.
     pub points_needed: Option<usize>,
 }
 
@@ -238,7 +239,8 @@ fn series(
     Ok(series)
 }
 
-/// Searches a series for changes; the level is divided among the `judged` series.
+/// Searches a series for changes; the significance level is divided by the number of `judged`
+/// series.
 fn judge(
     series: &mut HistorySeries,
     gathered: &GatheredSeries<'_>,
@@ -287,7 +289,8 @@ fn judge(
         })
     };
     series.suspect = newest.map(suspect).transpose()?;
-    // Enough permutations that the smallest possible p is far below the level.
+    // With this number of permutations, the smallest possible p is far below the significance
+    // level.
     let permutations = NOISE_PLAN.permutations.max(PERMUTATIONS_EACH * judged);
     let alpha = NOISE_PLAN.alpha / judged as f64;
     let noise_plan = ChangePointPlan { alpha, permutations, ..NOISE_PLAN };

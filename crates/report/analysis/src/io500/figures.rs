@@ -14,7 +14,7 @@ pub struct RateRange {
     pub low: f64,
     /// Highest rate.
     pub high: f64,
-    /// Number of one-second slices; 0 when the range is over workers, each by its own time.
+    /// Number of one-second slices; 0 when the range is over workers, each over its own time.
     pub seconds: usize,
 }
 
@@ -23,7 +23,8 @@ pub struct RateRange {
 pub struct PhaseFigures {
     /// Name of the phase.
     pub name: &'static str,
-    /// Unit of the rate: GiB/s if true, else kIOPS (thousands of operations a second).
+    /// True if the unit of the rate is GiB/s, false if it is kIOPS (thousands of operations a
+    /// second).
     pub moves_data: bool,
     /// Rate of all workers together, from the first start to the last end.
     pub rate: f64,
@@ -33,12 +34,12 @@ pub struct PhaseFigures {
     pub items: u64,
     /// Range of the rate; `None` where it is not known.
     pub spread: Option<RateRange>,
-    /// Slowest rank where there are several, else the slowest worker, with its excess over the
-    /// median time in percent; `None` for a single worker.
+    /// Slowest rank, or slowest worker if there is only one rank, with its excess over the median
+    /// time in percent; `None` for a single worker.
     pub slowest: Option<(u64, f64)>,
     /// CPU time of the workers in percent of their elapsed time.
     pub cpu_percent: f64,
-    /// Number of items with wrong data, or missing.
+    /// Number of items that are missing or have wrong data.
     pub faults: u64,
 }
 
@@ -61,7 +62,7 @@ impl PhaseFigures {
     }
 }
 
-/// Range over the whole seconds between the first and the last one with calls.
+/// Range of the rate over whole seconds, without the first and the last one with calls.
 fn over_seconds(phase: &RehearsedPhase<'_>) -> Option<RateRange> {
     let intervals = &phase.totals?.intervals;
     let calls: u64 = intervals.iter().map(|slice| slice.calls).sum();
@@ -74,7 +75,7 @@ fn over_seconds(phase: &RehearsedPhase<'_>) -> Option<RateRange> {
     range(rates, inner.len())
 }
 
-/// Range over the workers, each scaled up to their number.
+/// Range of the rate over the workers, each multiplied by their number.
 fn over_workers(phase: &RehearsedPhase<'_>) -> Option<RateRange> {
     let count = phase.first().count() as f64;
     if count < 2.0 {
@@ -94,7 +95,8 @@ fn range(rates: impl Iterator<Item = f64>, seconds: usize) -> Option<RateRange> 
     })
 }
 
-/// Rank that worked longest, else the worker, with its excess over the median in percent.
+/// Rank that took longest, or worker if there are no ranks, with its excess over the median in
+/// percent.
 fn slowest(phase: &RehearsedPhase<'_>, ranks: &[RankPhase]) -> Option<(u64, f64)> {
     let longer = |longest: u64, median: u64| (longest as f64 / median.max(1) as f64 - 1.0) * 100.0;
     if let Some(rank) = ranks.iter().find(|rank| rank.name == phase.step.name) {

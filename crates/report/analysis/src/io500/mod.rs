@@ -1,8 +1,8 @@
-//! Requirements of a full IO500 run, projected from a rehearsal: the settings with which each test
-//! writes for 300 seconds, the space, the time, and what would make the run invalid.
+//! Requirements of a full IO500 run, projected from a rehearsal: settings with which each test
+//! writes for 300 seconds, space, time, and conditions that would make the run invalid.
 //!
-//! Rates are assumed constant: a rehearsal cannot know effects of a longer run, such as full
-//! caches. No figure here is a score.
+//! The projection assumes constant rates, since a rehearsal cannot show effects of a longer run,
+//! such as full caches. None of the figures is a score.
 
 mod figures;
 mod need;
@@ -129,8 +129,9 @@ mod tests {
         }
     }
 
-    /// Ten seconds, after which two workers had made 10,000 and 8000 files, and 500 and 400
-    /// transfers; then all had as many, and synced for two seconds.
+    /// Rehearsal of ten seconds, after which two workers had created 10,000 and 8000 files, and
+    /// written 500 and 400 transfers. Then the second worker created the missing files, and both
+    /// synced for two seconds.
     fn trial() -> Trial {
         let items = |done, is_wear_out: bool| {
             let ended_by_time = !is_wear_out;
@@ -182,13 +183,15 @@ mod tests {
         assert_eq!(names, ["ior-easy-write", "mdtest-easy-write"]);
         let [ior, mdtest] = full.needs.as_slice() else { panic!("{:?}", full.needs) };
         assert_eq!((ior.test, ior.option), (Io500Benchmark::IorEasy, "blockSize"));
-        // 50 transfers of 2 MiB a second, for 300 seconds, and twice as much.
+        // In 300 seconds, 50 transfers of 2 MiB a second take 30,000 MiB, and the proposal is twice
+        // as much.
         assert_eq!((ior.reached, ior.proposed), (30_000, 60_000));
         assert_eq!((ior.value().as_str(), ior.bytes), ("60000m", (2 * 30_000) << 20));
         assert_eq!((mdtest.reached, mdtest.proposed, mdtest.files), (300_000, 600_000, 600_000));
         assert!(mdtest.was_ended_by_time);
         let mdtest = &full.phases[1];
-        // 20,000 files until the wear-out ended, 13 seconds after the beginning.
+        // Both workers created 20,000 files until the end of the wear-out, 13 seconds after the
+        // start.
         assert!((mdtest.rate - 20.0 / 13.0).abs() < 1e-9 && !mdtest.moves_data);
         assert_eq!(mdtest.spread.map(|spread| spread.seconds), Some(10));
         assert_eq!(full.phases[0].spread.map(|spread| spread.seconds), Some(0), "the workers");

@@ -1,4 +1,4 @@
-//! Requirement of a test for a full run, from the amount its fastest worker wrote.
+//! Requirement of a test for a full run, derived from the amount that its fastest worker wrote.
 
 use treering_model::workloads::io500::{
     DEFAULT_BLOCK_BYTES, DEFAULT_ITEMS, DEFAULT_SEGMENTS, FULL_SECONDS, HARD_FILE_BYTES,
@@ -7,8 +7,8 @@ use treering_model::workloads::io500::{
 
 use super::phase::{CountedTask, RehearsedPhase};
 
-/// Safety factor on the rehearsal's fastest worker: too large a setting ends by time and costs
-/// nothing, too small a one makes the run invalid.
+/// Safety factor on the amount of the fastest worker. If the setting is too large, the time limit
+/// ends the test without harm; if it is too small, the run is invalid.
 const MARGIN: u64 = 2;
 /// Space of one mdtest-hard file on disk, in bytes.
 const BLOCK_BYTES: u64 = 4096;
@@ -31,18 +31,18 @@ pub struct TestRequirement {
     pub bytes: u64,
     /// Files that all workers create in the full time.
     pub files: u64,
-    /// True when time ended the rehearsal's phase. Otherwise the phase wrote all its data, and the
-    /// rate of that shorter time was used.
+    /// True if the time limit ended the phase of the rehearsal. Otherwise the phase wrote all its
+    /// data, and the rate over that shorter time was used.
     pub was_ended_by_time: bool,
 }
 
 impl TestRequirement {
-    /// Value as written in the configuration.
+    /// Value as written in the configuration file.
     pub fn value(&self) -> String {
         let unit = if self.test == Io500Benchmark::IorEasy { "m" } else { "" };
         format!("{}{unit}", self.proposed)
     }
-    /// Requirement of the test whose write phase this is, with a time limit of `seconds`.
+    /// Requirement of the test with this write phase and a time limit of `seconds`.
     pub(super) fn from_phase(phase: &RehearsedPhase<'_>, seconds: u64) -> Option<Self> {
         let StepKind::Write(test) = phase.step.kind else { return None };
         let rates = phase.first().map(|counted| rate_until(seconds, counted));
@@ -61,7 +61,7 @@ impl TestRequirement {
             reached: reached.saturating_mul(in_option),
             proposed: rounded_up(reached.saturating_mul(MARGIN)).saturating_mul(in_option),
             default,
-            // ior's amounts are data, mdtest's are files.
+            // ior counts transfers of data, mdtest counts files.
             bytes: total.saturating_mul(bytes_each(test)),
             files: match test {
                 Io500Benchmark::IorEasy => workers,
@@ -78,14 +78,14 @@ impl TestRequirement {
     }
 }
 
-/// Items a second without the tail after the time limit: an fsync, or slower workers catching up.
+/// Items a second, without the time after the time limit for an fsync or for slower workers.
 fn rate_until(seconds: u64, counted: &CountedTask<'_>) -> f64 {
     let worked = counted.seconds();
     let worked = if counted.was_ended_by_time { worked.min(seconds as f64) } else { worked };
     counted.items as f64 / worked
 }
 
-/// Bytes of a transfer, or of a file on disk.
+/// Bytes of a transfer, or of a file on the disk.
 fn bytes_each(test: Io500Benchmark) -> u64 {
     match (test, test.transfer_bytes()) {
         (_, Some(bytes)) => bytes.into(),

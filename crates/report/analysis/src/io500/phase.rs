@@ -13,7 +13,7 @@ pub(super) struct CountedTask<'t> {
     pub(super) task: &'t TaskTotals,
     /// Number of items or transfers.
     pub(super) items: u64,
-    /// Number of items with wrong data, or missing.
+    /// Number of items that are missing or have wrong data.
     pub(super) faults: u64,
     pub(super) was_ended_by_time: bool,
     is_wear_out: bool,
@@ -51,7 +51,7 @@ pub(super) struct RehearsedPhase<'t> {
 }
 
 impl<'t> RehearsedPhase<'t> {
-    /// Collects the tasks of a step; `None` when it has none.
+    /// Collects the tasks of a step; `None` if there are none.
     pub(super) fn from_trial(trial: &'t Trial, step: &'static Io500Phase) -> Option<Self> {
         let tasks = trial.tasks.iter().filter(|task| task.kind == step.name);
         let tasks: Vec<CountedTask<'t>> = tasks.map(|task| CountedTask::new(step, task)).collect();
@@ -87,8 +87,8 @@ impl<'t> RehearsedPhase<'t> {
         }
     }
 
-    /// First task of each worker, without those that only continue after the time limit stopped the
-    /// first.
+    /// First task of each worker, without the tasks that complete the missing items after the time
+    /// limit.
     pub(super) fn first(&self) -> impl Iterator<Item = &CountedTask<'t>> {
         self.tasks.iter().filter(|task| !task.is_wear_out)
     }

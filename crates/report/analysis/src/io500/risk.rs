@@ -1,4 +1,4 @@
-//! Risks visible in a rehearsal that would make a full run invalid, fail, or less meaningful.
+//! Risks, found in a rehearsal, that make a full run invalid, failing or less meaningful.
 
 use treering_model::Trial;
 use treering_model::workloads::io500::{
@@ -32,7 +32,7 @@ pub(super) fn risks(trial: &Trial, full: &FullRun, clients: ClientMachines) -> V
     risks.into_iter().flatten().collect()
 }
 
-/// Risk of tests that with default settings write all their data before the time is over.
+/// Risk of tests that write all their data before the end of the time with the default setting.
 fn early_ends(full: &FullRun) -> Vec<FullRunRisk> {
     let risk = |step: &'static Io500Phase| {
         let StepKind::Write(test) = step.kind else { return None };
@@ -76,7 +76,7 @@ fn no_space(full: &FullRun, clients: ClientMachines) -> Option<FullRunRisk> {
     is_too_little.then_some(FullRunRisk { phase: "", is_invalid: false, why })
 }
 
-/// Risk of reads that the clients' memory can answer.
+/// Risk of reads that are served from the memory of the clients.
 fn from_memory(full: &FullRun, clients: ClientMachines) -> Vec<FullRunRisk> {
     let risk = |step: &'static Io500Phase| {
         let StepKind::Read(test) = step.kind else { return None };

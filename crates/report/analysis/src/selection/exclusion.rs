@@ -11,8 +11,8 @@ use crate::compare::{ComparisonCaution, ComparisonCautionCode, Factor};
 const NAMED: usize = 8;
 
 impl<S: TrialSource> TrialSelection<'_, S> {
-    /// Caution that names the excluded trials of these variants with the reasons; `None` without
-    /// any.
+    /// Caution that names the excluded trials of these variants with the reasons; `None` if there
+    /// are none.
     ///
     /// # Errors
     /// When the source cannot be read.
@@ -50,8 +50,8 @@ impl<S: TrialSource> TrialSelection<'_, S> {
         }))
     }
 
-    /// A remark for trials that are compared although they are excluded, since they were named one
-    /// by one.
+    /// Remark about excluded trials that are compared nevertheless, since they were named
+    /// individually.
     ///
     /// # Errors
     /// When the source cannot be read.

@@ -1,5 +1,5 @@
-//! Jobs of a plan that are compared with one another on each variant: their trials are grouped by
-//! job, apart from those of the other jobs.
+//! Jobs of a plan that are compared with one another on each variant. The trials of such a job form
+//! a group of their own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use treering_model::{Cell, JOB_BASELINE_FACT, TrialId};
 use super::{SelectionQuery, StoredTrial, TrialSource, factor_of};
 use crate::compare::Factor;
 
-/// True if the variants and jobs are compared as their plan says.
+/// True if the plan, and not the query, determines the compared variants and jobs.
 pub(super) fn is_as_the_plan_says(query: &SelectionQuery) -> bool {
     query.is_of_plan
         && factor_of(query) == Factor::Variant
@@ -16,8 +16,8 @@ pub(super) fn is_as_the_plan_says(query: &SelectionQuery) -> bool {
         && query.contenders.is_empty()
 }
 
-/// Names the job of each trial whose plan compares it with another job, and returns the baseline of
-/// each such name. The newest trial of a job says what it is compared with.
+/// Sets `job_apart` of each trial whose plan compares its job with another one, and returns the
+/// baseline of each such name. The newest trial of a job determines its baseline.
 pub(super) fn set_jobs_apart<S: TrialSource>(
     source: &S,
     trials: &mut [StoredTrial],

@@ -1,5 +1,5 @@
-//! Loads the trials of a comparison: little of each if there are thousands, and for pages with
-//! pictures the calls, seconds and tasks of as many as can be drawn.
+//! Loads the trials of a comparison. With thousands of trials, little of each is read; for pages
+//! with charts, the calls, seconds and tasks of as many as can be drawn.
 
 use treering_model::{Trial, TrialId};
 
@@ -9,11 +9,11 @@ use crate::compare::{
     observed_jobs, profiles,
 };
 
-/// Maximum number of trials of which tasks and every fact are read, for the system CPU of each kind
-/// of operation.
+/// Maximum number of trials whose tasks and facts are all read, for the system CPU time of each
+/// kind of operation.
 const TASKS_READ: usize = 1000;
 
-/// Maximum number of trials whose calls and seconds are read for charts; of more trials an even
+/// Maximum number of trials whose calls and seconds are read for charts; if there are more, an even
 /// sample is read.
 const DRAWN: usize = 600;
 
@@ -25,7 +25,7 @@ pub struct ComparedTrials {
     pub contenders: Vec<ComparedVariant>,
     /// Control: the baseline run a second time.
     pub control: Option<ComparedVariant>,
-    /// Variants in observed rounds, the baseline first; empty without such rounds.
+    /// Variants in observed rounds, the baseline first; empty if there are none.
     pub observed: Vec<ComparedVariant>,
     /// Remarks about data that were not read.
     pub notes: Vec<String>,
@@ -34,7 +34,7 @@ pub struct ComparedTrials {
 }
 
 impl ComparedTrials {
-    /// Reads the variants; tasks and every fact only up to `TASKS_READ` trials.
+    /// Reads the variants; tasks and all facts are read only for up to `TASKS_READ` trials.
     ///
     /// # Errors
     /// When the trials cannot be read.
@@ -77,8 +77,8 @@ impl ComparedTrials {
         })
     }
 
-    /// Leaves these parameters out of what makes two jobs the same; returns the first that no trial
-    /// has, if there is one.
+    /// Removes these parameters, so that jobs may differ in them; returns the first one that no
+    /// trial has, if any.
     pub fn ignore_parameters<'n>(&mut self, ignored: &'n [String]) -> Option<&'n str> {
         let mut unknown: Vec<&'n String> = ignored.iter().collect();
         let variants = std::iter::once(&mut self.baseline)
@@ -128,7 +128,7 @@ impl ComparedTrials {
         };
         let all: usize = jobs.iter().map(all).sum();
         for variant in jobs.iter_mut().flat_map(|job| &mut job.variants) {
-            // Every variant has its share, and two rounds at least.
+            // Each variant has a proportional share, at least two rounds.
             let share = (variant.trials.len() * DRAWN / all.max(DRAWN)).max(2);
             fill(source, variant, share)?;
         }
@@ -164,7 +164,7 @@ fn headlines<S: TrialSource>(
     Ok(compared(chosen, trials))
 }
 
-/// Adds every fact to the first and the last trial of a variant.
+/// Adds all facts to the first and the last trial of a variant.
 fn add_facts<S: TrialSource>(
     source: &S,
     variant: &mut ComparedVariant,

@@ -1,5 +1,5 @@
 //! Selects the stored trials of each variant of a comparison: by label, by variant of a plan, by
-//! kernel, by filesystem, by directory, or one by one. The trials come from a [`TrialSource`].
+//! kernel, by filesystem, by directory, or individually. The trials come from a [`TrialSource`].
 
 mod exclusion;
 mod jobs_apart;
@@ -21,18 +21,19 @@ use crate::compare::Factor;
 /// Maximum number of values that an error message lists.
 const LISTED: usize = 10;
 
-/// Stored trials, read as a selection needs them: the trials in the order of their identities.
+/// Source of stored trials, from which a selection reads only the parts that it needs. Trials are
+/// returned in the order of their identities.
 pub trait TrialSource {
-    /// Error of reading.
+    /// Error of reading the source.
     type Error;
 
-    /// Trial whose identity begins so.
+    /// Trial whose identity begins with this prefix.
     ///
     /// # Errors
     /// When there is none, or more than one.
     fn find(&self, prefix: &str) -> Result<TrialId, Self::Error>;
 
-    /// Shortest prefixes of these identities that name one trial each.
+    /// Shortest prefixes that identify these trials.
     ///
     /// # Errors
     /// When the source cannot be read.
@@ -62,22 +63,22 @@ pub trait TrialSource {
     /// When the source cannot be read.
     fn with_phase_calls(&self, trials: &[TrialId]) -> Result<Vec<Trial>, Self::Error>;
 
-    /// Directory as it is stored with trials, from the words of the user.
+    /// Directory as stored with trials, from the text of the user.
     fn stored_target(&self, words: &str) -> String;
 }
 
 /// Error of a selection.
 #[derive(Debug, Error)]
 pub enum SelectionError<E> {
-    /// The words of the user name no variants that can be compared.
+    /// The selectors name no variants that can be compared.
     #[error("{message}")]
     Refused {
-        /// Message about the words.
+        /// Message about the selectors.
         message: String,
         /// Advice, if there is any.
         hint: Option<String>,
     },
-    /// No variant is left.
+    /// No variant is left to compare.
     #[error("there are no results yet")]
     NoVariants,
     /// The trials cannot be read.
@@ -95,7 +96,7 @@ impl<E> SelectionError<E> {
     }
 }
 
-/// Words that select the variants.
+/// Selectors of the user.
 #[derive(Clone, Debug, Default)]
 pub struct SelectionQuery {
     /// Selector of the baseline.
@@ -114,24 +115,24 @@ pub struct SelectionQuery {
 
 /// A requested variant with its trials.
 pub struct SelectedVariant {
-    /// Factor that distinguishes it.
+    /// Factor that distinguishes the variant.
     pub factor: Factor,
-    /// The variant's name in tables.
+    /// Name of the variant in tables.
     pub name: String,
     pub(crate) value: String,
     /// Name of the variant's baseline in its plan; its own name if it is only a baseline.
     pub against: Option<String>,
-    /// Trials of the variant, in the order of time.
+    /// Trials of the variant, in time order.
     pub trials: Vec<TrialId>,
 }
 
 impl SelectedVariant {
-    /// True if a trial would belong to this variant, were the trial not excluded.
+    /// True if a trial would belong to this variant if it were not excluded.
     pub(crate) fn would_have(&self, one: &StoredTrial) -> bool {
         one.role() != Some(CellRole::WarmUp) && one.value(self.factor) == Some(self.value.as_str())
     }
 
-    /// Words that select the variant.
+    /// Selector of the variant.
     pub fn selector(&self) -> String {
         format!("{}:{}", self.factor.name(), self.value)
     }
@@ -140,7 +141,7 @@ impl SelectedVariant {
 /// An ended trial that could be selected.
 #[derive(Clone, Debug)]
 pub struct StoredTrial {
-    /// Identity.
+    /// Identity of the trial.
     pub trial: TrialId,
     /// Current label; empty if there is none.
     pub label: String,
@@ -148,31 +149,32 @@ pub struct StoredTrial {
     pub target: String,
     /// Cell of a campaign that the trial belongs to, if any.
     pub cell: Option<Cell>,
-    /// Reason for its exclusion from comparisons.
+    /// Reason for the exclusion of the trial from comparisons.
     pub excluded: Option<String>,
-    /// Release of its kernel, if trials are selected by it.
+    /// Release of the kernel, if trials are selected by it.
     pub kernel: Option<String>,
-    /// Type of its filesystem, if trials are selected by it.
+    /// Type of the filesystem, if trials are selected by it.
     pub filesystem: Option<String>,
-    /// Name of its job on its variant, if its plan compares this job with another one.
+    /// Name of the job on its variant, if the plan compares this job with another one.
     pub job_apart: Option<String>,
 }
 
-/// Ended trials in the order of time, from which variants are selected.
+/// Ended trials in time order, from which variants are selected.
 pub struct TrialSelection<'s, S> {
     source: &'s S,
     candidates: Vec<StoredTrial>,
-    /// Trials that the user excluded: they belong to a variant only when they are named one by one.
+    /// Trials that the user excluded, which belong to a variant only if they are named
+    /// individually.
     excluded: Vec<StoredTrial>,
     /// Baselines of the jobs that are compared with one another, by the name of the job on its
-    /// variant; its own name for a job that is only compared with.
+    /// variant. A job that is only a baseline maps to itself.
     job_baselines: BTreeMap<String, String>,
     notes: Vec<String>,
 }
 
 impl<'s, S: TrialSource> TrialSelection<'s, S> {
-    /// Builds the selection from ended trials in the order of time; `running` is the number of
-    /// trials left out since they have not ended.
+    /// Builds the selection from ended trials in time order; `running` is the number of trials left
+    /// out because they have not ended.
     ///
     /// # Errors
     /// When the trials cannot be read.
@@ -190,7 +192,7 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
         let by_facts = |factor| matches!(factor, Factor::Kernel | Factor::Filesystem);
         let needs_facts = query.by.as_deref().and_then(factor).is_some_and(by_facts)
             || selectors.map(|text| parsed(text).0).any(by_facts);
-        // Facts are read only where trials are selected by them.
+        // Facts are read only if trials are selected by them.
         if needs_facts {
             let ids: Vec<TrialId> = trials.iter().map(|one| one.trial).collect();
             let headlines = source.headlines(&ids).map_err(SelectionError::Source)?;
@@ -215,8 +217,8 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
         &self.notes
     }
 
-    /// Reason why there is nothing to compare although every named value exists: no trials, or
-    /// fewer than two values.
+    /// Reason for an empty comparison although every named value exists: no trials, or fewer than
+    /// two values.
     pub fn nothing_to_compare(&self, query: &SelectionQuery) -> Option<String> {
         let is_narrowed = query.is_of_plan || query.is_of_workload;
         if self.candidates.is_empty() && !is_narrowed {
@@ -233,10 +235,10 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
             .then(|| format!("the trials have {} values of {}", values.len(), factor.name()))
     }
 
-    /// The baseline first, then the contenders.
+    /// Selected variants: the baseline first, then the contenders.
     ///
     /// # Errors
-    /// When the words name no variants, or the trials cannot be read.
+    /// When the selectors name no variants, or the trials cannot be read.
     pub fn variants(
         &self,
         query: &SelectionQuery,
@@ -251,7 +253,7 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
             let mut variants =
                 selectors.map(|text| self.selected(text)).collect::<Result<Vec<_>, _>>()?;
             for place in 1..variants.len() {
-                // Two variants of one name could not be distinguished.
+                // Two variants with the same name could not be distinguished.
                 let (earlier, later) = variants.split_at_mut(place);
                 if earlier.iter().any(|other| other.name == later[0].name) {
                     later[0].name = later[0].selector();
@@ -272,8 +274,8 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
         Ok(variants)
     }
 
-    /// Variants of a plan with their baselines, if some have another baseline than the first
-    /// variant; sorted by name then. A requested baseline is that of every variant.
+    /// Variants with the baselines of their plan, unless the query names a baseline. Adds jobs that
+    /// are compared with one another.
     fn as_compared_by_the_plan(
         &self,
         variants: Vec<SelectedVariant>,
@@ -288,7 +290,7 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
         for job in &mut jobs {
             job.against = self.job_baselines.get(&job.value).cloned();
         }
-        // A baseline stands before what is compared with it, and the first has none.
+        // Baselines are sorted before the jobs that are compared with them.
         jobs.sort_by_key(|job| job.against.as_ref() != Some(&job.value));
         if variants.len() == 1 && !jobs.is_empty() {
             variants.clear();
@@ -297,8 +299,8 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
         Ok(variants)
     }
 
-    /// Sorts variants of a plan so that the baseline comes first, and gives each its own baseline
-    /// if it has another than the first variant.
+    /// Sorts the variants of a plan so that the baseline comes first. If there are several
+    /// baselines, sets the baseline of each variant.
     fn order_variants(
         &self,
         variants: &mut [SelectedVariant],
@@ -311,7 +313,7 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
             let fact = trials.iter().find_map(|trial| trial.fact(BASELINE_FACT));
             baselines.push(fact.map(str::to_owned));
         }
-        // Trials that are older than the plan's word `against` name the first variant, all of them.
+        // Trials made before plans had the key `against` all name the first variant.
         let known: BTreeSet<&str> = baselines.iter().flatten().map(String::as_str).collect();
         let Some(first) = known.first() else { return Ok(()) };
         if known.len() == 1 {
@@ -330,7 +332,7 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
         Ok(())
     }
 
-    /// Control trials of a baseline that is a variant of a plan, or a job on one.
+    /// Control trials of a baseline that is a variant of a plan, or a job on a variant.
     pub fn control(&self, baseline: &SelectedVariant) -> Option<SelectedVariant> {
         let factor = baseline.factor;
         if !matches!(factor, Factor::Variant | Factor::Job) {
@@ -357,7 +359,7 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
                 let Some(cell) = &one.cell else { continue };
                 let is_of_variant = one.value(variant.factor) == Some(variant.value.as_str());
                 if is_of_variant && cell.role == CellRole::Observed {
-                    // One that was watched otherwise later stands for the earlier one.
+                    // A later trial of the same round replaces the earlier one.
                     let place = (cell.campaign, &*cell.variant, &*cell.job, cell.round);
                     newest.insert(place, one.trial);
                 }
@@ -381,7 +383,7 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
         std::iter::once(baseline).chain(contenders).collect()
     }
 
-    /// The trials that a selector names.
+    /// Trials that a selector names.
     fn selected(&self, text: &str) -> Result<SelectedVariant, SelectionError<S::Error>> {
         let (factor, value) = parsed(text);
         if factor == Factor::Id {
@@ -424,8 +426,7 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
         labels.all(|label| label == first).then_some(first)
     }
 
-    /// Groups the trials by their value of a factor, the baseline first, the others in order of
-    /// time.
+    /// Groups the trials by their value of a factor, the baseline first, the others in time order.
     fn grouped(
         &self,
         query: &SelectionQuery,
@@ -434,7 +435,7 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
             Some((factor, value)) => (Some(factor), Some(value)),
             None => (None, None),
         };
-        // A bare word is a value of the factor by which the trials are grouped.
+        // A word without a prefix is a value of the factor by which the trials are grouped.
         let bare = query.baseline.as_deref() == value;
         let factor = factor_of(query);
         match reported {
@@ -491,7 +492,7 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
         Ok(variants)
     }
 
-    /// Error: no trial has this value; the hint lists the values that trials have.
+    /// Error that no trial has this value; the hint lists the existing values.
     fn nothing(&self, factor: Factor, value: &str) -> SelectionError<S::Error> {
         let mut values: Vec<&str> = Vec::new();
         for one in &self.candidates {
@@ -515,8 +516,8 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
 }
 
 impl StoredTrial {
-    /// Factor and value by which the trial is grouped: a job that is compared with other jobs is
-    /// not grouped with the others of its variant.
+    /// Factor and value by which the trial is grouped. A job that is compared with other jobs is
+    /// not grouped with the other jobs of its variant.
     fn grouping_value(&self, factor: Factor) -> Option<(Factor, &str)> {
         match &self.job_apart {
             Some(job) => Some((Factor::Job, job)),
@@ -558,7 +559,7 @@ pub fn factor_of(query: &SelectionQuery) -> Factor {
     query.by.as_deref().and_then(factor).or(reported).unwrap_or(usual)
 }
 
-/// The factor with this name.
+/// Factor with this name.
 fn factor(name: &str) -> Option<Factor> {
     Factor::ALL.into_iter().find(|factor| factor.name() == name)
 }

@@ -1,13 +1,13 @@
-//! Earlier plans of the same name: their trials had other terms.
+//! Trials of earlier plans with the same name, which had different terms.
 
 use std::collections::BTreeSet;
 
 use super::{SelectionQuery, StoredTrial, factor_of, parsed};
 use crate::compare::Factor;
 
-/// Keeps only the trials of the newest plan where variants or jobs of plans are selected, or a plan
-/// by its name: trials of an earlier one of the same names had other terms. Returns a remark about
-/// what was left out.
+/// Keeps only the trials of the newest plan if variants or jobs of plans, or a plan by its name,
+/// are selected: trials of an earlier plan with the same name had different terms. Returns a remark
+/// about the omitted trials.
 pub(super) fn of_newest_plan(
     trials: &mut Vec<StoredTrial>,
     query: &SelectionQuery,

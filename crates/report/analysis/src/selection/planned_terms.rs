@@ -9,9 +9,9 @@ use super::{SelectionError, SelectionQuery, TrialSelection, TrialSource};
 pub struct PlannedTerms {
     /// Names of the primary metrics; empty if the plan names none.
     pub primary: Vec<String>,
-    /// Threshold, as the plan has it.
+    /// Threshold, as written in the plan.
     pub threshold: Option<String>,
-    /// Parameters in which its trials may differ.
+    /// Parameters in which trials may differ.
     pub ignore: Vec<String>,
 }
 

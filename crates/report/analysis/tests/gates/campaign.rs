@@ -1,4 +1,4 @@
-//! Campaigns of made-up trials in any order, and the answer of the gate.
+//! Campaigns of synthetic trials in any order, and counts of gate verdicts.
 
 use treering_analysis::compare::{
     ComparedVariant, ComparisonCautionCode as Code, ComparisonTerms, Factor, Gate, Outcome, compare,
@@ -8,7 +8,7 @@ use treering_model::{
     TrialId, Unit,
 };
 
-/// A completed trial of a minute that began at `started` minutes, with these primary rates.
+/// A completed trial that began at minute `started` and took one minute, with these primary rates.
 pub(crate) fn trial(started: usize, rates: &[f64]) -> Trial {
     let metric = |(number, rate): (usize, &f64)| {
         let (scope, better) = (Scope::Kind(format!("create{number}")), BetterDirection::Higher);
@@ -30,28 +30,28 @@ pub(crate) fn trial(started: usize, rates: &[f64]) -> Trial {
     }
 }
 
-/// Order of the trials of a campaign: `true` for one of the contender.
+/// Order of the trials in a campaign: `true` for a trial of the contender.
 pub(crate) type TrialOrder = Vec<bool>;
 
-/// Blocks of so many trials of one variant, in turns; the last ones are shorter.
+/// Alternating blocks of `of` trials of one variant; the last blocks may be shorter.
 pub(crate) fn blocks(of: usize, rounds: usize) -> TrialOrder {
     let sizes = (0..rounds).step_by(of).map(|done| of.min(rounds - done));
     sizes.flat_map(|size| [vec![false; size], vec![true; size]].concat()).collect()
 }
 
-/// Both variants once in each round, in random order.
+/// Rounds with one trial of each variant, in random order.
 pub(crate) fn rounds(count: usize, mut coin: impl FnMut() -> bool) -> TrialOrder {
     let round = |_| if coin() { [true, false] } else { [false, true] };
     (0..count).flat_map(round).collect()
 }
 
-/// Compares trials that ran in this order, with their rates in the order of time.
+/// Compares trials that ran in this order, with their rates in time order.
 pub(crate) fn compared(order: &TrialOrder, rates: &[f64]) -> Outcome {
     let [base, other] = variants(order, rates);
     compare(&base, &[other], &ComparisonTerms::default()).unwrap()
 }
 
-/// Both variants of trials that ran in this order, with their rates in the order of time.
+/// Both variants from trials that ran in this order, with their rates in time order.
 pub(crate) fn variants(order: &TrialOrder, rates: &[f64]) -> [ComparedVariant; 2] {
     let of = |name: &str, side: bool| {
         let own = order.iter().zip(rates).enumerate().filter(|(_, (is_own, _))| **is_own == side);
@@ -61,7 +61,7 @@ pub(crate) fn variants(order: &TrialOrder, rates: &[f64]) -> [ComparedVariant; 2
     [of("old", false), of("new", true)]
 }
 
-/// The variants of a plan: the trials at the same place of both are of one round.
+/// Turns both variants into variants of a plan, with their k-th trials as round k.
 pub(crate) fn planned(variants: [ComparedVariant; 2]) -> [ComparedVariant; 2] {
     let campaign = TrialId::new();
     variants.map(|mut variant| {
@@ -81,7 +81,7 @@ pub(crate) fn planned(variants: [ComparedVariant; 2]) -> [ComparedVariant; 2] {
     })
 }
 
-/// Answers of the gate over many campaigns.
+/// Counts of gate verdicts over many campaigns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answers {
     pub(crate) pass: usize,
@@ -90,7 +90,7 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    /// Counts the gate of an outcome, with these cautions accepted.
+    /// Counts the gate verdict of an outcome, with these cautions accepted.
     pub(crate) fn count(&mut self, mut outcome: Outcome, accepted: &[Code]) {
         outcome.accepted = accepted.to_vec();
         match Gate::decide(&outcome) {

@@ -1,4 +1,5 @@
-//! A difference that a plan declares stops no gate; the same difference without a plan does.
+//! A difference that a plan declares does not stop the gate, but the same difference without a plan
+//! does.
 
 use treering_analysis::compare::{
     ComparedVariant, ComparisonCautionCode as Code, ComparisonTerms, Outcome, compare,
@@ -8,7 +9,7 @@ use treering_model::{Caution, CautionCode, Fact};
 use crate::campaign::{Answers, planned, rounds, variants};
 use crate::noise::SeededNoise;
 
-/// Seven rounds of a contender whose rate has this factor, with noise of 3 %.
+/// Seven rounds with a contender whose rate is changed by `factor`, with noise of 3 %.
 fn campaign(factor: f64, noise: &mut SeededNoise) -> [ComparedVariant; 2] {
     let order = rounds(7, || noise.uniform() < 0.5);
     let rate = |is_contender: &bool| {
@@ -47,7 +48,7 @@ fn a_handicap_of_a_plan_is_found_worse_and_one_of_a_single_run_decides_nothing()
         );
         Answers::count(&mut of_plan, outcome, &[]);
         Answers::count(&mut of_runs, compared(sides), &[]);
-        // A handicap on both sides, and no difference.
+        // Both sides have the same handicap, so there is no difference.
         let sides = campaign(1.0, &mut noise).map(handicapped);
         Answers::count(&mut equal, compared(planned(sides)), &[]);
     }

@@ -1,4 +1,4 @@
-//! A gate does not decide on rounds that break an assumption of the statistics.
+//! The gate is undecided if the rounds violate an assumption of the statistics.
 
 use treering_analysis::compare::{
     ComparedVariant, ComparisonCautionCode as Code, ComparisonTerms, Gate, Outcome, compare,
@@ -7,7 +7,7 @@ use treering_analysis::compare::{
 use crate::campaign::{Answers, TrialOrder, blocks, compared, rounds, trial, variants};
 use crate::noise::{Memory, SeededNoise};
 
-/// Answers of the gate over campaigns, first as they are, then with one caution accepted.
+/// Gate verdicts over campaigns, first without accepted cautions, then with one accepted.
 fn answers(
     campaigns: usize,
     accepted: Code,
@@ -37,7 +37,7 @@ fn a_drifting_machine_fails_no_gate_where_all_of_one_variant_ran_first() {
     });
     assert_eq!(plain, Answers { unclear: 40, ..Answers::default() });
     assert!(accepted.worse >= 30, "the drift looks like a difference: {accepted:?}");
-    // The same machine, with the variants in turns.
+    // On the same machine, interleaved variants are rarely judged worse.
     let mut in_turns = Answers::default();
     for _ in 0..100 {
         let order = rounds(8, || noise.uniform() < 0.5);
@@ -72,7 +72,7 @@ fn a_machine_with_memory_decides_no_gate_in_blocks_and_passes_it_in_turns() {
         assert_eq!(plain.pass + plain.worse, 0, "blocks of {block}: {plain:?}");
         assert!(accepted.pass + accepted.worse > 20, "blocks of {block}: {accepted:?}");
     }
-    // Short blocks share their memory.
+    // Both variants of short blocks share the autocorrelated noise.
     for block in [3, 2, 1] {
         let mut answers = Answers::default();
         (0..200).for_each(|_| answers.count(campaign(&blocks(block, 12)), &[]));
@@ -125,7 +125,7 @@ fn trials_without_partners_decide_no_gate() {
 fn a_variant_that_moves_away_or_remembers_its_rounds_decides_no_gate() {
     let mut noise = SeededNoise(5);
     let order: TrialOrder = [[false, true], [true, false]].concat().repeat(15);
-    // The contender alone loses half a per cent in each round.
+    // Only the contender loses half a per cent in each round.
     let [plain, accepted] = answers(40, Code::Drifting, || {
         let rate = |(place, is_contender): (usize, &bool)| {
             let lost = if *is_contender { 0.005 * (place / 2) as f64 } else { 0.0 };
@@ -135,7 +135,7 @@ fn a_variant_that_moves_away_or_remembers_its_rounds_decides_no_gate() {
     });
     assert_eq!(plain.unclear, 40);
     assert_eq!(accepted.pass + accepted.worse, 0, "and its rounds resemble their neighbours");
-    // Each variant has a slow memory of its own, and the truth is that they are the same.
+    // Each variant has autocorrelated noise of its own, but the variants are the same.
     let mut gates = [Answers::default(); 2];
     for _ in 0..100 {
         let mut memories = [0.9, 0.9].map(|memory| Memory::new(memory, &mut noise));
@@ -150,7 +150,7 @@ fn a_variant_that_moves_away_or_remembers_its_rounds_decides_no_gate() {
     assert!(gates[1].worse >= 15, "without the cautions: {gates:?}");
 }
 
-/// Ten primary metrics of nothing but noise, in rounds: a gate is rarely stopped by accident.
+/// With ten primary metrics of pure noise, in rounds, the gate is rarely stopped by accident.
 #[test]
 fn honest_rounds_seldom_stop_a_gate() {
     let mut noise = SeededNoise(6);
@@ -164,7 +164,7 @@ fn honest_rounds_seldom_stop_a_gate() {
         }
         let terms = ComparisonTerms::default();
         let mut outcome = compare(&base, &[other.clone()], &terms).unwrap();
-        // Another contender serves as the control.
+        // Different data of the contender serve as the control.
         for each in &mut other.trials {
             let rates: Vec<f64> = (0..10).map(|_| 100.0 * (0.01 * noise.normal()).exp()).collect();
             each.metrics = trial(0, &rates).metrics;

@@ -1,5 +1,5 @@
-//! Gates under adversarial circumstances: campaigns of made-up trials whose truth is known, mostly
-//! of a variant against itself, with fixed seeds. docs/evidence/truth.md has the figures.
+//! Gates under adversarial conditions: campaigns of synthetic trials with known truth and fixed
+//! seeds, mostly of a variant against itself. docs/evidence/truth.md has the figures.
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
 mod campaign;

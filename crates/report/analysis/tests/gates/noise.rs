@@ -1,4 +1,4 @@
-//! Noise of a fixed seed.
+//! Seeded noise.
 
 /// Generator of random numbers: SplitMix64.
 pub(crate) struct SeededNoise(pub(crate) u64);
@@ -19,7 +19,7 @@ impl SeededNoise {
     }
 }
 
-/// Noise that remembers: an autoregressive series of standard deviation 1.
+/// Autocorrelated noise: an autoregressive series of standard deviation 1.
 pub(crate) struct Memory {
     memory: f64,
     last: f64,
@@ -31,7 +31,7 @@ impl Memory {
         Self { memory, last: noise.normal() }
     }
 
-    /// The next number of the series.
+    /// Draws the next number of the series.
     pub(crate) fn next(&mut self, noise: &mut SeededNoise) -> f64 {
         let fresh = (1.0 - self.memory * self.memory).sqrt() * noise.normal();
         self.last = self.memory * self.last + fresh;

@@ -5,7 +5,8 @@ use treering_analysis::compare::{ComparisonCautionCode as Code, ComparisonTerms,
 use crate::campaign::{Answers, planned, rounds, variants};
 use crate::noise::SeededNoise;
 
-/// A plan was changed half way: nothing else tells that the trials of a variant are of two plans.
+/// A plan was changed half way, and only the digests show that the trials of a variant belong to
+/// two plans.
 #[test]
 fn trials_of_two_plans_in_one_variant_decide_no_gate() {
     let mut noise = SeededNoise(51);

@@ -1,4 +1,4 @@
-//! Campaigns that go on beyond their plan.
+//! Campaigns that continue beyond their plan.
 
 #![expect(clippy::disallowed_macros, reason = "the figures are those of docs/evidence/truth.md")]
 
@@ -10,7 +10,7 @@ use treering_model::{Fact, ROUNDS_FACT};
 use crate::campaign::{planned, rounds, variants};
 use crate::noise::SeededNoise;
 
-/// A campaign of so many rounds whose new side is slower by about 3 %, and whose rounds scatter.
+/// Campaign of `count` rounds with noise, in which `effect` is the factor of the new side's rate.
 fn campaign(count: usize, effect: f64, seed: u64) -> [ComparedVariant; 2] {
     let mut noise = SeededNoise(seed);
     let order = rounds(count, || noise.uniform() < 0.5);
@@ -21,7 +21,7 @@ fn campaign(count: usize, effect: f64, seed: u64) -> [ComparedVariant; 2] {
     planned(variants(&order, &rates))
 }
 
-/// The comparison of a campaign whose plan had `first` rounds, then `all`.
+/// Compares a campaign whose plan had `first` rounds and then `all`.
 fn judged(mut campaign: [ComparedVariant; 2], first: usize, all: usize) -> Outcome {
     for variant in &mut campaign {
         for (place, trial) in variant.trials.iter_mut().enumerate() {
@@ -64,7 +64,7 @@ fn a_difference_at_the_threshold_is_called_the_same_no_more_often_by_going_on() 
     let is_same = |outcome: &Outcome| outcome.comparisons[0].verdict.name() == "same";
     let is_open = |outcome: &Outcome| outcome.comparisons[0].verdict.name() == "unclear";
     let looked = |seed: &u64| {
-        // The sides differ by as much as may still be called the same.
+        // The sides differ by exactly the threshold for being the same.
         let whole = campaign(160, 1.0 / 1.03, 900 + 2 * seed);
         [10, 20, 40, 80, 160].into_iter().find_map(|count| {
             let mut part = whole.clone();

@@ -1,4 +1,4 @@
-//! Work that the kernel charged, memory that a guest was given, and settings of one side.
+//! Bytes charged by the kernel, memory assigned to a guest, and settings of one side.
 
 use treering_analysis::compare::{
     ComparedVariant, ComparisonCautionCode as Code, ComparisonTerms, Factor, Outcome, compare,
@@ -8,7 +8,7 @@ use treering_model::{BetterDirection, Fact, Metric, PhaseTotals, Scope, Unit, Wo
 use crate::campaign::{Answers, planned, rounds, variants};
 use crate::noise::SeededNoise;
 
-/// Eight rounds of a contender whose rate has this factor, with noise of 2 %.
+/// Eight rounds with a contender whose rate is changed by `factor`, with noise of 2 %.
 fn campaign(factor: f64, noise: &mut SeededNoise) -> [ComparedVariant; 2] {
     let order = rounds(8, || noise.uniform() < 0.5);
     let rate = |is_contender: &bool| {
@@ -29,7 +29,7 @@ fn compared([base, other]: [ComparedVariant; 2]) -> Outcome {
     compare(&base, &[other], &ComparisonTerms::default()).unwrap()
 }
 
-/// A program that prints a number, to which the kernel charges other bytes each time.
+/// The program prints a number, and the kernel charges different bytes to it each time.
 #[test]
 fn io_that_the_kernel_charged_to_a_program_is_no_work_and_what_the_user_names_is() {
     let mut noise = SeededNoise(41);
@@ -120,7 +120,7 @@ fn settings_of_one_side_stop_the_gate() {
         gate.count(apart, &[]);
         assert_eq!(gate.unclear, 1, "{name}");
     }
-    // Two points of fullness are nothing, seven are cautioned.
+    // A difference of two percentage points in used space causes no caution, seven do.
     for (free, is_told) in [("480", false), ("430", true)] {
         let fill = |free: &'static str| {
             [("filesystem.capacity_bytes", "1000"), ("filesystem.free_bytes", free)]
@@ -130,7 +130,7 @@ fn settings_of_one_side_stop_the_gate() {
         let mut codes = outcome.cautions.iter().map(|caution| caution.code);
         assert_eq!(codes.any(|code| code == Code::FreeSpaceDiffers), is_told, "{free}");
     }
-    // Kernels that were asked for are other builds, and a declared sysctl is declared.
+    // Compared kernels are expected to have different builds.
     let [base, other] = campaign(1.0, &mut noise);
     let kernels =
         [with(base, &[("kernel.version", "#1")]), with(other, &[("kernel.version", "#2")])]
@@ -138,7 +138,7 @@ fn settings_of_one_side_stop_the_gate() {
     assert_eq!(compared(kernels).cautions, []);
 }
 
-/// Somebody tunes the machine in the middle of a campaign of a variant against itself.
+/// A setting of the machine changes in the middle of a campaign of a variant against itself.
 #[test]
 fn a_setting_that_changed_half_way_stops_the_gate() {
     let mut noise = SeededNoise(44);

@@ -8,7 +8,7 @@ use treering_model::{Caution, CautionCode};
 use crate::campaign::{rounds, variants};
 use crate::noise::SeededNoise;
 
-/// Codes that come and go with the machine.
+/// Codes of cautions that depend on the state of the machine.
 const CODES: [CautionCode; 5] = [
     CautionCode::Stolen,
     CautionCode::OtherLoad,
@@ -17,8 +17,8 @@ const CODES: [CautionCode; 5] = [
     CautionCode::Throttled,
 ];
 
-/// A comparison of so many rounds in which a trial carries a caution where `carries` says so, by
-/// the side, the place of the trial in it and the place of the code.
+/// Comparison of `count` rounds. `carries` gets the side, the index of a trial on that side and the
+/// index of a code, and returns whether the trial carries the caution.
 fn campaign(count: usize, mut carries: impl FnMut(bool, usize, usize) -> bool) -> Outcome {
     let mut is_first = false;
     let order = rounds(count, || {
@@ -60,7 +60,7 @@ fn a_caution_on_most_trials_of_one_side_is_one_sided_with_its_counts() {
     }
 }
 
-/// The same machine on both sides, with five cautions of any frequency.
+/// On the same machine, both sides have five cautions with the same frequency.
 #[test]
 fn cautions_that_come_by_chance_are_seldom_one_sided() {
     let mut noise = SeededNoise(31);
@@ -74,7 +74,7 @@ fn cautions_that_come_by_chance_are_seldom_one_sided() {
     }
 }
 
-/// A fast variant on a busy machine: its trials are too short for other load to be seen.
+/// A fast variant runs on a busy machine, but its trials are too short to detect other load.
 #[test]
 fn load_that_short_trials_cannot_show_is_not_one_sided() {
     for (seconds, is_told) in [(0.1, false), (2.0, true)] {

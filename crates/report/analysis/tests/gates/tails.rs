@@ -1,4 +1,5 @@
-//! A side that stalls now and then is not the same, and honest noise seldom looks like stalls.
+//! A side with occasional stalls is not the same, and noise without stalls is seldom mistaken for
+//! them.
 #![expect(clippy::disallowed_macros, reason = "the figures are those of docs/evidence/truth.md")]
 
 use treering_analysis::compare::{ComparisonCautionCode as Code, MetricComparison, Verdict};
@@ -6,7 +7,7 @@ use treering_analysis::compare::{ComparisonCautionCode as Code, MetricComparison
 use crate::campaign::{Answers, compared, rounds};
 use crate::noise::SeededNoise;
 
-/// Cautions on the order of rounds and on drift are not what is tested here.
+/// Cautions about the order of rounds and about drift, which are not tested here.
 const ACCEPTED: [Code; 2] = [Code::Drifting, Code::SerialRounds];
 
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +30,7 @@ fn time(kind: NoiseKind, variation: f64, noise: &mut SeededNoise) -> f64 {
     }
 }
 
-/// Answers to comparisons of so many rounds.
+/// Counts of answers over comparisons of the same size.
 #[derive(Clone, Copy, Debug, Default)]
 struct TailAnswers {
     same: usize,
@@ -72,7 +73,7 @@ fn a_side_that_stalls_in_one_round_of_ten_is_not_the_same() {
     });
     println!("stalls in 30 rounds: {answers:?}");
     assert!(answers.same <= 4 && answers.gate.pass <= 4, "{answers:?}");
-    // With more rounds the test of the counts shows it.
+    // With more rounds, Fisher's test of the counts detects the stalls.
     let answers = TailAnswers::of(20, 100, &mut noise, |is_new, noise| {
         let stall = if is_new && noise.uniform() < 0.1 { 2.0 } else { 1.0 };
         stall * time(NoiseKind::Normal, 0.02, noise)
@@ -81,7 +82,7 @@ fn a_side_that_stalls_in_one_round_of_ten_is_not_the_same() {
     assert!(answers.one_sided >= 16 && answers.same == 0, "{answers:?}");
 }
 
-/// Stalls that both sides have by chance are not a difference by the test of the counts.
+/// Stalls that both sides have by chance are no difference in Fisher's test.
 #[test]
 fn stalls_of_both_sides_seldom_differ_by_the_exact_test() {
     let mut noise = SeededNoise(42);

@@ -14,12 +14,12 @@ use super::{Aging, AgingVariant};
 use crate::escape::visible;
 use crate::{Number, NumberStyle};
 
-/// Ratio of the largest to the smallest value from which the axis is logarithmic, so that a trend
-/// in percent is straight.
+/// Ratio of the largest to the smallest value at which the axis becomes logarithmic, so that a
+/// trend in percent is straight.
 const LOG_FROM: f64 = 5.0;
 
 /// Maximum number of tasks whose dots have tooltips, for a single trial; with several variants the
-/// lines have them.
+/// lines have tooltips.
 const POINTED_AT: usize = 150;
 
 /// Maximum number of dots drawn for a variant; larger sets are thinned evenly.

@@ -18,7 +18,7 @@ struct BarsLayout {
     across: (f64, f64),
     /// Height of a row, and the top of the bar in it.
     row: (f64, f64),
-    /// Room for a name.
+    /// Space for a name.
     name: f64,
     /// Left edge of the figures; `None` for figures above the bar, at the right.
     figures: Option<f64>,

@@ -22,7 +22,7 @@ pub(super) struct CellGrid {
 
 /// Grid over the width of a page.
 pub(super) const WIDE: CellGrid = CellGrid { columns: 128, cell: (8.06, 9.0), gap: 1.0, ticks: 16 };
-/// Grid at the size of a small chart, beside others.
+/// Grid at the size of a small chart, placed beside others.
 pub(super) const SMALL: CellGrid = CellGrid { columns: 64, cell: (5.18, 4.4), gap: 0.4, ticks: 6 };
 
 /// Width of the address column.
@@ -64,7 +64,8 @@ impl<P: CellPaint> Cells<P> {
         (LEFT + columns as f64 * cell.0, self.rows().max(1) as f64 * cell.1 + 4.0)
     }
 
-    /// Draws one path for each appearance: few elements, however many cells.
+    /// Draws one path for each appearance, so that the number of elements does not grow with the
+    /// cells.
     pub(super) fn drawing(&self) -> Markup {
         let CellGrid { columns, cell, gap, ticks } = self.grid;
         let mut paths: BTreeMap<P, String> = BTreeMap::new();
@@ -80,7 +81,7 @@ impl<P: CellPaint> Cells<P> {
                 let _always = write!(path, "M{} {}h{width}v{height}h-{width}z", px(x), px(y));
             }
         }
-        // Cells have powers of two as sizes, and so have round addresses.
+        // Cell sizes are powers of two, so rows at power-of-two intervals have round addresses.
         let every = self.rows().div_ceil(ticks).max(1).next_power_of_two();
         html! {
             @for row in (0..self.rows()).step_by(every) {

@@ -1,4 +1,4 @@
-//! A chart with its texts: part of a page, or a file of its own.
+//! A chart with its texts, as part of a page or as a file of its own.
 //!
 //! On a page the texts are HTML, which wraps at the page's width; in a file they are lines of the
 //! drawing.
@@ -13,20 +13,20 @@ pub(crate) const PALETTE: &str = include_str!("palette.css");
 /// Style sheet of charts.
 pub(crate) const STYLE: &str = include_str!("chart.css");
 
-/// Marker of generated files, by which a later run knows that it may overwrite them.
+/// Marker of generated files, which allows a later run to overwrite them.
 pub(crate) const MARK: &str = "<!-- Made by treering. -->";
 
 /// Margin around a drawing in a file of its own, and in a figure of a paper.
 const MARGIN: f64 = 16.0;
 const PAPER_MARGIN: f64 = 4.0;
 
-/// Width of a figure of a paper: a column of a page in two columns. Letters of 13 units, of which a
-/// column holds some 400, have 8 points there.
+/// Width of a figure of a paper, which is one column of a two-column page. Letters of 13 units have
+/// 8 points in a column of about 400 units.
 const PAPER_INCHES: f64 = 3.5;
-/// Width of a drawing, in its own units, from which it takes both columns.
+/// Width of a drawing, in its own units, from which it spans both columns of a paper.
 const TWO_COLUMNS_FROM: f64 = 600.0;
 
-/// Sort of file that a chart is drawn for.
+/// Kind of file for which a chart is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DrawingPreset {
     /// Screens and slides: with explanations, in the theme of the viewer.
@@ -42,11 +42,11 @@ pub(super) struct Figure {
     pub(super) class: &'static str,
     /// Short title.
     pub(super) title: String,
-    /// Continuation of the title, on a page.
+    /// Continuation of the title on a page.
     pub(super) says: String,
     /// Additional remark.
     pub(super) aside: String,
-    /// Explanation that a page gives once for all charts of the kind, and a file repeats.
+    /// Explanation that a page shows once for all charts of the kind, and a file repeats.
     pub(super) key: String,
     pub(super) legend: Vec<LegendEntry>,
     /// Text alternative of the whole chart, for screen readers.
@@ -82,7 +82,7 @@ impl Figure {
                     }
                 }
                 @match &self.narrow {
-                    // The page's style shows the one that fits.
+                    // The style of the page shows the layout that fits.
                     Some((size, drawing)) => {
                         (self.svg("wide", self.size, &self.drawing))
                         (self.svg("narrow", *size, drawing))
@@ -102,7 +102,7 @@ impl Figure {
         }
     }
 
-    /// Text alternative with the figures of the legend, which on a page stand beside the drawing:
+    /// Text alternative with the figures of the legend, which a page shows beside the drawing:
     /// `Latency of create calls. xfs p50 12 µs`.
     fn alternative(&self) -> String {
         let entry = |entry: &LegendEntry| match entry.text.as_str() {
@@ -153,7 +153,7 @@ impl Figure {
         } else {
             (px(whole_width), px(whole_height))
         };
-        // A figure of a paper is not dark where its reader's screen is.
+        // A figure of a paper is light even if the reader's screen is dark.
         let palette = if is_paper { light(PALETTE) } else { PALETTE };
         let root = html! {
             svg xmlns="http://www.w3.org/2000/svg" class=(class) role="img"
@@ -172,8 +172,8 @@ impl Figure {
         root.into_string()
     }
 
-    /// Lines above the drawing, and texts of the lines below it; moves `y` below the former. A
-    /// paper has its own caption, and gets the title and the legend only.
+    /// Lines above the drawing, and texts of the lines below it; moves `y` below the lines above.
+    /// Papers have their own caption and only need the title and the legend.
     fn texts(&self, is_paper: bool, width: f64, y: &mut f64) -> (Vec<Markup>, Vec<String>) {
         let mut head: Vec<Markup> = Vec::new();
         let mut add = |class: &str, text: &str, y: &mut f64| {
@@ -203,7 +203,7 @@ fn light(palette: &'static str) -> &'static str {
     palette.split_once("@media").map_or(palette, |(light, _)| light)
 }
 
-/// Style that a page provides and a file of its own needs.
+/// Text style that a page provides and a separate file needs.
 const ALONE: &str = "text { font-family: system-ui, -apple-system, \"Segoe UI\", Roboto, \
     \"Noto Sans\", \"DejaVu Sans\", sans-serif; } .chart text.title { font-weight: 600; }\n";
 

@@ -1,9 +1,9 @@
-//! Forest plot: a line for each ratio with its interval and a row of small dots, one for each
+//! Forest plot: for each ratio a line with its interval and a row of small dots, one for each
 //! round, over the band of differences below the threshold.
 //!
-//! Every ratio is turned so that more than 1, to the right, is better, whatever the metric. Drawn
-//! twice: wide with the names beside the plot, and narrow with the names above their rows; the
-//! page's style shows the one that fits.
+//! Ratios are inverted where necessary, so that more than 1, to the right, is better for any
+//! metric. The chart is drawn twice: wide with the names beside the plot, and narrow with the names
+//! above their rows; the page's style shows the layout that fits.
 
 use maud::{Markup, html};
 use treering_analysis::compare::Verdict;
@@ -23,7 +23,7 @@ const FARTHEST: f64 = 6.9;
 /// Limit to which intervals may extend the axis, as a multiple of the farthest ratio.
 const STRETCH: f64 = 3.0;
 
-/// Maximum number of dots of a row; more rounds are thinned evenly.
+/// Maximum number of dots of a row; with more rounds they are thinned evenly.
 const DOTS: usize = 60;
 
 /// Maximum number of rows in the text alternative.
@@ -156,8 +156,8 @@ fn ratio_free(percent: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Logarithms of the lowest and highest ratio on the axis: all estimates, the band, and intervals
-/// within the stretch limit.
+/// Logarithms of the lowest and highest ratio on the axis, which covers all estimates, the band,
+/// and intervals within the stretch limit.
 fn ends(forest: &Forest) -> (f64, f64) {
     let mut ends = (0f64, 0f64);
     let mut take = |log: f64| {
@@ -256,7 +256,7 @@ fn anchor(x: f64, (left, right): (f64, f64)) -> &'static str {
 fn of_row(row: &ForestRow, layout: &ForestLayout, axis: &Axis, top: f64, repeats: bool) -> Markup {
     html! {
         g class=(format!("row {}", row.verdict.name())) {
-            // Narrow screens have no pointer that hovers.
+            // Narrow screens have no pointer to hover with.
             @if layout.wide { title { (spoken(row)) } }
             @if !(layout.wide && repeats) {
                 (line("rule", (0.0, top), (layout.width, top)))
@@ -304,7 +304,7 @@ fn names(row: &ForestRow, layout: &ForestLayout, top: f64, repeats: bool) -> Mar
 }
 
 impl ForestRow {
-    /// Turns a ratio so that more than 1 is better.
+    /// Inverts a ratio if necessary, so that more than 1 is better.
     fn turned(&self, ratio: f64) -> f64 {
         match self.better {
             BetterDirection::Higher => ratio,
@@ -323,7 +323,7 @@ impl ForestRow {
     }
 }
 
-/// Formats the turned ratio with its interval.
+/// Formats the ratio, inverted so that more than 1 is better, with its interval.
 fn figures(row: &ForestRow) -> String {
     match (row.turned_ratio(), row.turned_interval()) {
         (Some(ratio), Some((low, high))) => {
@@ -344,7 +344,7 @@ fn spoken(row: &ForestRow) -> String {
     format!("{subject}: {}, {}{measured}", figures(row), words(row.verdict))
 }
 
-/// Text alternative of all rows, or of the first ones of many.
+/// Text alternative of all rows, or of the first ones if there are many.
 fn spoken_rows(forest: &Forest) -> String {
     let texts = forest.rows.iter().take(SPOKEN_ROWS).map(|row| {
         let subject = format!("{}, {}", visible(&row.metric), visible(&row.contender));

@@ -74,7 +74,8 @@ fn measured(value: f64) -> String {
     Number { value, unit: String::new(), style: NumberStyle::Measured }.text()
 }
 
-/// Temperatures resampled to the cells of the map: smaller cells are summed, larger ones divided.
+/// Temperatures resampled to the cells of the map: smaller cells are summed, larger ones are
+/// divided.
 fn temperatures(map: &LayoutMap, heat: &LayoutHeat) -> Vec<f64> {
     let (map_bytes, heat_bytes) = (map.cell_bytes.max(1), heat.cell_bytes.max(1));
     let bytes = heat_bytes.saturating_mul(heat.cells.len() as u64);

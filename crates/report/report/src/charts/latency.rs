@@ -1,7 +1,8 @@
 //! Latency chart of one kind of call: a curve for each variant over the share of its calls.
 //!
-//! The horizontal axis counts nines: half of it is the slowest tenth of the calls, where
-//! filesystems differ and people wait. Each percentile named in tables has a mark.
+//! The horizontal axis counts nines of the share of calls, so that the slowest tenth of the calls,
+//! where filesystems differ and people wait, takes half of it. Each percentile named in tables has
+//! a mark.
 
 use maud::{Markup, html};
 use treering_analysis::nines_of;

@@ -90,7 +90,7 @@ fn largest(map: &LayoutMap) -> Vec<usize> {
         .collect();
     places.sort_by_key(|&place| (std::cmp::Reverse(map.groups[place].bytes), place));
     places.truncate(COLOURS);
-    // In order of occurrence, so that colours are stable from page to page.
+    // The order of occurrence keeps colours stable from page to page.
     places.sort_unstable();
     places
 }

@@ -51,7 +51,8 @@ pub(super) fn line(class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> M
     html! { line class=(class) x1=(px(x1)) y1=(px(y1)) x2=(px(x2)) y2=(px(y2)) {} }
 }
 
-/// Renders text that fits into `room` units, else its beginning with the full text as a tooltip.
+/// Renders text that fits into `room` units; otherwise its beginning, with the full text as a
+/// tooltip.
 pub(super) fn label(text: &str, room: f64) -> Markup {
     let whole = visible(text);
     let short = shortened(&whole, room);

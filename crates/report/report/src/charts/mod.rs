@@ -1,6 +1,6 @@
-//! Charts of a page: their data here, their rendering as SVG in the submodules.
+//! Charts of a page: this file holds their data, the submodules render them as SVG.
 //!
-//! A chart repeats numbers that a table has too, so formats without graphics leave it out.
+//! A chart repeats numbers of a table, so formats without graphics omit it.
 
 mod aging;
 mod axis;
@@ -41,7 +41,7 @@ use crate::escape::visible;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "chart", rename_all = "snake_case")]
 pub enum Chart {
-    /// Ratios with their intervals, one below the other.
+    /// Ratios with their intervals, one per row.
     Forest(Forest),
     /// Amounts as horizontal bars.
     Bars(Bars),
@@ -158,7 +158,7 @@ pub struct ForestRow {
     pub ratio: Option<f64>,
     /// Interval of the ratio; both ends positive.
     pub interval: Option<(f64, f64)>,
-    /// Ratio of each round that counts, positive; empty where trials are not paired.
+    /// Ratio of each compared round, positive; empty where trials are not paired.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<f64>,
     /// True when the rounds are too few for any interval.
@@ -220,7 +220,7 @@ pub struct Ratios {
 pub struct RatioVariant {
     /// Name of the contender.
     pub name: String,
-    /// Ratio of each round, positive; `None` where the round does not count.
+    /// Ratio of each round, positive; `None` where the round was not compared.
     pub ratios: Vec<Option<f64>>,
     /// Estimate over all rounds, positive.
     pub ratio: f64,
@@ -243,10 +243,10 @@ pub struct Rounds {
     pub paired: bool,
     /// Round numbers; if empty, indices are counted from 1.
     pub numbers: Vec<u32>,
-    /// Key that values at the same index share where they are not rounds: `date`.
+    /// Key that distinguishes indices if they are not rounds: `date`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Name of each index in place of a number, such as a kernel; may be empty.
+    /// Name of each index to show instead of a number, such as a kernel; may be empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<String>,
     /// Time of each index in milliseconds since 1970 (UTC), ascending, for an axis of dates; may be
@@ -276,7 +276,7 @@ pub struct RoundsEvent {
 pub struct RoundsVariant {
     /// Name of the variant.
     pub name: String,
-    /// Value of each round, finite; `None` where the round does not count.
+    /// Value of each round, finite; `None` where the round was not compared.
     pub values: Vec<Option<f64>>,
     /// Interval of each value, where it is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -305,7 +305,7 @@ pub struct Curves {
 pub struct Curve {
     /// Name of the curve; empty if it is the only one.
     pub name: String,
-    /// Point for each value of the key, where there is one.
+    /// Point for each value of the key; `None` where there is none.
     pub points: Vec<Option<CurvePoint>>,
 }
 
@@ -397,15 +397,16 @@ pub struct LatencyVariant {
     pub name: String,
     /// Number of timed calls.
     pub timed: u64,
-    /// Points of share in nines (0: the fastest call, 1: 90 %, 2: 99 %) and the latency in
-    /// nanoseconds it does not exceed; both ascending, empty when calls are too few.
+    /// Points of the curve: share of the calls in nines (0: the fastest call, 1: 90 %, 2: 99 %),
+    /// and the latency in nanoseconds that this share does not exceed. Both ascend; empty when
+    /// there are too few calls.
     pub curve: Vec<(f64, f64)>,
 }
 
 /// Concentration of accesses on the data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Concentration {
-    /// Data the curve describes.
+    /// Data that the curve describes.
     pub of: String,
     /// Share of the data and share of the accesses on it, both from 0 to 1 and ascending, the most
     /// accessed data first.
@@ -441,7 +442,7 @@ pub struct TimelineVariant {
 pub struct Aging {
     /// Kind of the tasks.
     pub kind: String,
-    /// Unit of work the cost is normalised by: MiB, file or task.
+    /// Unit of work by which the cost is normalised: MiB, file or task.
     pub basis: String,
     /// Variants with their costs, the baseline first.
     pub variants: Vec<AgingVariant>,

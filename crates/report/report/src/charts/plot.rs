@@ -24,7 +24,7 @@ pub(super) const HEIGHT: f64 = 236.0;
 pub(super) const ACROSS: (f64, f64) = (60.0, 398.0);
 pub(super) const DOWN: (f64, f64) = (10.0, 196.0);
 
-/// Ratio of the largest to the smallest value from which the axis includes zero.
+/// Ratio of the largest to the smallest value above which the axis includes zero.
 const SHOWS_ZERO: f64 = 2.0;
 
 /// CSS class of a variant's colour. A single variant is blue.
@@ -38,8 +38,8 @@ pub(super) fn shape(place: usize) -> MarkShape {
     SHAPES[place % MOST_SIDES]
 }
 
-/// Value axis: logarithmic from a ratio of `log_from` between largest and smallest value, and
-/// including zero when that costs little space.
+/// Value axis: logarithmic if the ratio of the largest to the smallest value is at least
+/// `log_from`, and including zero if that needs little space.
 pub(super) fn value_axis(values: impl Iterator<Item = f64> + Clone, log_from: f64) -> Axis {
     let low = values.clone().fold(f64::INFINITY, f64::min);
     let high = values.fold(f64::NEG_INFINITY, f64::max);
@@ -63,7 +63,7 @@ pub(super) fn axis_remark(axis: &Axis) -> &'static str {
     }
 }
 
-/// Horizontal grid lines with their labels: the axis' own, or those `text` returns.
+/// Horizontal grid lines, labelled with the texts of the axis or those that `text` returns.
 pub(super) fn value_grid(axis: &Axis, text: impl Fn(f64) -> Option<String>) -> Markup {
     let ticks = axis.ticks(5).into_iter();
     let (values, mut texts): (Vec<f64>, Vec<String>) =
@@ -101,7 +101,7 @@ fn even(texts: &[String]) -> Vec<String> {
     texts.iter().map(evened).collect()
 }
 
-/// Labels below the plot, and below them the axis title.
+/// Tick labels below the plot, and the axis title below them.
 pub(super) fn feet(ticks: &[(f64, String)], hint: &str) -> Markup {
     let middle = f64::midpoint(ACROSS.0, ACROSS.1);
     html! {
@@ -120,7 +120,8 @@ fn anchor(x: f64, text: &str) -> &'static str {
     if x + half > WIDTH { "end" } else { "middle" }
 }
 
-/// Path through points; `None` for fewer than two. Points within a horizontal run are left out.
+/// Path through points; `None` for fewer than two. Interior points of a horizontal run are left
+/// out.
 pub(super) fn path(points: &[(f64, f64)]) -> Option<String> {
     let texts: Vec<(String, String)> = points.iter().map(|&(x, y)| (px(x), px(y))).collect();
     let level = |place: usize| {
@@ -135,7 +136,7 @@ pub(super) fn path(points: &[(f64, f64)]) -> Option<String> {
     (parts.len() > 1).then(|| format!("M{}", parts.join("L")))
 }
 
-/// Path of all points, to save space: a zero-length line with round caps is a dot.
+/// Path of all points, which saves space: a zero-length line with round caps is a dot.
 pub(super) fn dot_path(points: impl Iterator<Item = (f64, f64)>) -> String {
     points.fold(String::new(), |path, (x, y)| path + &format!("M{} {}h0", px(x), px(y)))
 }
@@ -146,7 +147,7 @@ pub(super) fn dots(points: impl Iterator<Item = (f64, f64)>) -> Markup {
     html! { @if !path.is_empty() { path class="dots" d=(path) {} } }
 }
 
-/// At most `most` of `count` indices, evenly spread, including the first and the last.
+/// Indices of at most `most` of `count` items, evenly spread, including the first and the last.
 pub(super) fn spread(count: usize, most: usize) -> Vec<usize> {
     if count <= most || most < 2 {
         return (0..count).collect();

@@ -1,9 +1,9 @@
-//! Chart of the ratio of each round, turned so that more than 1 is better, on a logarithmic axis: a
-//! mark for each round, the estimate as a broken line, and at the right edge the interval of each
-//! contender beside the others, since areas on one another would blend.
+//! Chart of the ratio of each round on a logarithmic axis, inverted where necessary so that more
+//! than 1 is better. It has a mark for each round and a broken line for the estimate; the intervals
+//! of the contenders are side by side at the right edge, since overlapping areas would blend.
 //!
-//! Drawn twice, wide and narrow; the page's style shows the one that fits. Unpaired rounds are
-//! drawn in `rounds`.
+//! The chart is drawn twice, wide and narrow; the page's style shows the layout that fits. Unpaired
+//! rounds are drawn in `rounds`.
 
 use maud::{Markup, html};
 use treering_model::BetterDirection;
@@ -15,7 +15,7 @@ use super::plot::{class, dots, shape};
 use super::{RatioVariant, Ratios};
 use crate::escape::visible;
 
-/// Number of marks beyond which they are drawn as dots without tooltips.
+/// Number of marks above which they are drawn as dots without tooltips.
 const SINGLE_MARKS: usize = 1500;
 
 /// Maximum of the axis as a natural logarithm: a ratio of a thousand in either direction.
@@ -28,7 +28,7 @@ struct RatiosLayout {
     down: (f64, f64),
     /// Maximum number of round labels.
     numbered: usize,
-    /// True for tooltips at the marks; narrow screens have no pointer that hovers.
+    /// True for tooltips at the marks; narrow screens have no pointer to hover with.
     has_tooltips: bool,
 }
 
@@ -47,11 +47,11 @@ const NARROW: RatiosLayout = RatiosLayout {
     has_tooltips: false,
 };
 
-/// Width at the right edge that the interval of a contender takes.
+/// Width at the right edge for the interval of one contender.
 const ASIDE: f64 = 20.0;
 
 impl RatiosLayout {
-    /// Left and right edge of the rounds, with room for the intervals of so many contenders.
+    /// Left and right edge of the rounds, leaving space for the intervals of the contenders.
     fn rounds(&self, variants: usize) -> (f64, f64) {
         (self.across.0, self.across.1 - ASIDE * variants as f64)
     }
@@ -82,7 +82,7 @@ pub(super) fn figure(ratios: &Ratios) -> Figure {
     }
 }
 
-/// Ratios of which more is better, whatever the metric.
+/// Inverts the ratios if necessary, so that more is better.
 fn turned(ratios: &Ratios) -> Ratios {
     if ratios.better == BetterDirection::Higher {
         return ratios.clone();
@@ -120,7 +120,8 @@ fn figures(variant: &RatioVariant) -> String {
     format!("{}{interval}", ratio_text(variant.ratio))
 }
 
-/// Logarithms of the lowest and highest ratio on the axis: every round, and the band around 1.
+/// Logarithms of the lowest and highest ratio on the axis, which covers every round and the band
+/// around 1.
 fn ends(ratios: &Ratios) -> (f64, f64) {
     let margin = ratios.threshold.max(0.01).ln_1p() * 1.3;
     let mut ends = (-margin, margin);
@@ -186,7 +187,7 @@ fn interval(variant: &RatioVariant, place: usize, x: f64, axis: &Axis) -> Markup
     }
 }
 
-/// Draws the marks of a contender, offset so that those of one round stand side by side.
+/// Draws the marks of a contender, offset so that marks of the same round are side by side.
 fn marks(
     ratios: &Ratios,
     variant: &RatioVariant,
@@ -226,7 +227,7 @@ fn marks(
     }
 }
 
-/// Draws round numbers below the plot; of many only every second, fifth, tenth …
+/// Draws round numbers below the plot; with many rounds only every second, fifth, tenth …
 fn numbers(ratios: &Ratios, layout: &RatiosLayout, slot: f64) -> Markup {
     let count = ratios.numbers.len();
     let least = count.div_ceil(layout.numbered).max(1);

@@ -1,5 +1,5 @@
-//! Chart of the values of each trial, round by round: a mark for each trial, the marks of a round
-//! joined.
+//! Chart of the values of each trial, round by round: a mark for each trial, with the marks of a
+//! round joined.
 //!
 //! Effects common to a round show as lines of equal slope, a drift as rising marks, a failed trial
 //! as an outlying mark.
@@ -21,10 +21,11 @@ use crate::{Cell, Number};
 /// Ratio of the largest to the smallest value from which the axis is logarithmic.
 const LOG_FROM: f64 = 20.0;
 
-/// Number of trials beyond which marks are dots without tooltips, drawn variant by variant.
+/// Number of trials above which marks are dots without tooltips, drawn variant by variant.
 const SINGLE_MARKS: usize = 1500;
 
-/// Width per round from which intervals are drawn as single lines; narrower ones form a band.
+/// Width per round from which intervals are drawn as single lines; with less width they form a
+/// band.
 const WHISKERS_FROM: f64 = 7.0;
 
 /// Maximum number of rounds that are all numbered.
@@ -56,7 +57,7 @@ pub(super) fn figure(rounds: &Rounds) -> Figure {
     }
 }
 
-/// Horizontal places of the rounds.
+/// Horizontal positions of the rounds.
 struct RoundPlaces {
     middles: Vec<f64>,
     /// Width of a round, or the typical one on an axis of dates.
@@ -87,7 +88,7 @@ impl RoundPlaces {
         self.middles.get(place).copied().unwrap_or(ACROSS.0)
     }
 
-    /// Place between a round and the one before it.
+    /// Position between a round and the previous one.
     fn before(&self, place: usize) -> f64 {
         match place.checked_sub(1) {
             Some(previous) => f64::midpoint(self.middle(previous), self.middle(place)),
@@ -96,7 +97,7 @@ impl RoundPlaces {
     }
 }
 
-/// Maximum room at both ends of an axis of dates.
+/// Maximum space at both ends of an axis of dates.
 const ROOM: f64 = 12.0;
 
 /// Maximum number of dates or names below the plot.
@@ -145,7 +146,7 @@ fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
     let places = RoundPlaces::new(rounds);
     let (count, slot) = (places.middles.len(), places.slot);
     let variants = rounds.variants.len();
-    // Values in ns or bytes are formatted with a unit of their own.
+    // Values in ns or bytes are formatted with a unit that suits their size.
     let text = |value: f64| {
         let number = Number::measured(value, rounds.unit);
         number.style.scales().then(|| trimmed(&number.text()))
@@ -196,7 +197,7 @@ fn feet_of(rounds: &Rounds, places: &RoundPlaces) -> Markup {
     numbers(rounds, places)
 }
 
-/// Draws round numbers below the plot; of many only multiples of a round step.
+/// Draws round numbers below the plot; with many rounds only multiples of a step.
 fn numbers(rounds: &Rounds, places: &RoundPlaces) -> Markup {
     let count = places.middles.len();
     let digits = (0..count).map(|place| number(rounds, place)).max().unwrap_or(1).to_string().len();
@@ -205,7 +206,7 @@ fn numbers(rounds: &Rounds, places: &RoundPlaces) -> Markup {
     let powers = (0..18).map(|power| 10u64.pow(power));
     let mut nice = powers.flat_map(|power| [power, 2 * power, 5 * power]);
     let step = nice.find(|step| *step >= least).unwrap_or(least);
-    // Swept values are few and unevenly spaced: label all of them.
+    // Swept values are few and unevenly spaced, so all of them are labelled.
     let is_sweep = rounds.by.is_some() && !rounds.numbers.is_empty();
     let shown = (0..count).filter(|place| is_sweep || number(rounds, *place).is_multiple_of(step));
     let tick = |place: usize| (places.middle(place), number(rounds, place).to_string());
@@ -276,7 +277,7 @@ fn interval(variant: &RoundsVariant, round: usize) -> Option<(f64, f64)> {
 /// Draws the marks of a round side by side, joined by a line.
 fn of_round(rounds: &Rounds, axis: &Axis, round: usize, places: &RoundPlaces) -> Markup {
     let (variants, slot) = (rounds.variants.len(), places.slot);
-    // A point of a series is of one level: levels do not stand beside one another.
+    // In a series each index has one value, in the level it belongs to, so marks need no offset.
     let beside = if rounds.by.is_some() && !rounds.paired { 1 } else { variants };
     let apart = (slot * 0.8 / beside as f64).min(16.0);
     let size = (apart * 0.48).clamp(if beside == 1 { 2.4 } else { 1.5 }, 5.0);

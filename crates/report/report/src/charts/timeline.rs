@@ -13,13 +13,13 @@ use super::{Timeline, TimelineVariant};
 use crate::escape::visible;
 use crate::{Number, NumberStyle};
 
-/// Number of marks on a line: shape distinguishes variants without colour.
+/// Number of marks on a line, whose shapes distinguish variants without colour.
 const MARKS: usize = 7;
 
 /// Number of positions with a tooltip, each listing the values of all variants.
 const SPOTS: usize = 24;
 
-/// Durations in seconds from which the axis counts minutes, and hours.
+/// Durations in seconds above which the axis is in minutes, and in hours.
 const MINUTES_FROM: f64 = 600.0;
 const HOURS_FROM: f64 = 5.0 * 3600.0;
 
@@ -73,7 +73,7 @@ fn axis(timeline: &Timeline) -> Axis {
     Axis::new(AxisScale::Linear, (0.0, high), (DOWN.1, DOWN.0))
 }
 
-/// Time axis, with the name of its unit and the unit's seconds.
+/// Time axis, with the name of its unit and the number of seconds in the unit.
 fn across(timeline: &Timeline) -> (Axis, &'static str, f64) {
     let most =
         timeline.variants.iter().map(|variant| variant.slices.len()).max().unwrap_or(0).max(1);
@@ -114,8 +114,7 @@ fn drawing(timeline: &Timeline, up: &Axis) -> Markup {
                 .collect();
             g class=(class(place, variants)) {
                 @if let Some(path) = path(&line) { path class="curve" d=(path) {} }
-                // Variants have their marks at different slices, so that marks do not cover each
-                // other.
+                // Variants have their marks at different slices, so that marks do not overlap.
                 @for (number, at) in spread(line.len(), MARKS * variants).into_iter().enumerate() {
                     @if variants > 1 && number % variants == place {
                         (mark(shape(place), line[at].0, line[at].1, 3.4))
@@ -127,8 +126,8 @@ fn drawing(timeline: &Timeline, up: &Axis) -> Markup {
     }
 }
 
-/// Draws a line from the slowest to the fastest round at some slices, side by side for the
-/// variants: their areas would blend.
+/// Draws lines from the slowest to the fastest round at some slices, with those of the variants
+/// side by side, since areas would blend.
 fn whiskers(timeline: &Timeline, place: usize, up: &Axis, x: impl Fn(usize) -> f64) -> Markup {
     let variants = timeline.variants.len();
     let slices = &timeline.variants[place].slices;

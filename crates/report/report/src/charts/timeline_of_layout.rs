@@ -16,7 +16,7 @@ use treering_model::Unit;
 /// Maximum number of points of the line, and of dots on it.
 const POINTS: usize = 400;
 
-/// Ratio that disables a logarithmic axis: shares and gaps may be 0.
+/// Ratio that disables a logarithmic axis, since shares and gaps may be 0.
 const NEVER: f64 = f64::INFINITY;
 
 pub(super) fn figure(timeline: &LayoutTimeline) -> Figure {

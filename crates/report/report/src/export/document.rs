@@ -1,7 +1,7 @@
 //! JSON of an export: the model's own JSON, with quantiles added to each histogram.
 //!
-//! The structures are destructured field by field, so that a new field of the model causes a
-//! compile error here. Unknown values are left out.
+//! Structures are destructured field by field, so that a new field of the model causes a compile
+//! error here. Unknown values are omitted.
 
 use std::io;
 

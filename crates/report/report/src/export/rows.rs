@@ -1,4 +1,4 @@
-//! CSV forms of an export: RFC 4180, one header, one row for each item.
+//! CSV forms of an export as of RFC 4180, with one header and one row for each item.
 //!
 //! Times are in seconds, exact to the nanosecond; rates have six significant digits; empty fields
 //! were not measured or are not applicable.
@@ -12,13 +12,13 @@ use treering_model::{
 
 use crate::formats::csv::{CsvColumn, text_field, write_row};
 
-/// Row of a table: an item of a trial.
+/// Row of a table: a trial and one of its items.
 pub(super) struct ItemRow<'t, I> {
     trial: &'t Trial,
     item: I,
 }
 
-/// Columns of a table: those of the trial, and those of its item.
+/// Combines the columns of the trial and those of its item.
 fn with_trial<'t, I, const N: usize>(
     of_item: [CsvColumn<ItemRow<'t, I>>; N],
 ) -> Vec<CsvColumn<ItemRow<'t, I>>> {

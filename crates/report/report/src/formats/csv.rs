@@ -1,9 +1,10 @@
-//! Tables of a document as CSV (RFC 4180), units in the header, values at full precision.
+//! Tables of a document as CSV (RFC 4180), with units in the header and values at full precision.
 //!
 //! The first column names the table a row belongs to. Each table has its own header; an empty line
-//! separates tables. A range takes two columns, a number of variable unit a number and a unit
-//! column. Untrusted text is neutralised: control characters are shown as `\x1b`, as in all
-//! formats, and text that a spreadsheet would take for a formula begins with an apostrophe.
+//! separates tables. A range has two columns; a number with a variable unit has one column for the
+//! number and one for the unit. Untrusted text is neutralised: control characters are shown as
+//! `\x1b`, as in all formats, and text that a spreadsheet would take for a formula begins with an
+//! apostrophe.
 
 use std::io;
 
@@ -81,7 +82,8 @@ fn fields(cell: &Cell, kind: ColumnKind, record: &mut Vec<String>) {
     }
 }
 
-/// Column of a long table: its name, and the field of a row, which is quoted already.
+/// Column of a long table: its name, and a function that formats the field of a row, already
+/// quoted.
 pub(crate) type CsvColumn<R> = (&'static str, fn(&R) -> String);
 
 /// Writes the names of columns.
@@ -98,7 +100,7 @@ pub(crate) fn write_row<R>(
     write_record(&columns.iter().map(|(_, field)| field(row)).collect::<Vec<_>>(), out)
 }
 
-/// Writes one record with a newline; the fields are quoted already.
+/// Writes one record with a newline; the fields are already quoted.
 fn write_record(fields: &[String], out: &mut dyn io::Write) -> io::Result<()> {
     for (place, field) in fields.iter().enumerate() {
         if place > 0 {
@@ -109,8 +111,9 @@ fn write_record(fields: &[String], out: &mut dyn io::Write) -> io::Result<()> {
     out.write_all(b"\r\n")
 }
 
-/// Formats text as a field that neither controls a terminal nor is evaluated by a spreadsheet;
-/// quoted where RFC 4180 requires it, and where a reader with other separators would split it.
+/// Formats text as a field that neither controls a terminal nor is evaluated by a spreadsheet. The
+/// field is quoted where RFC 4180 requires it, and where a reader with other separators would split
+/// it.
 pub(crate) fn text_field(text: &str) -> String {
     let text = spreadsheet_text(text);
     let special = text.contains([',', '"']) || text.split(';').any(is_formula);
@@ -122,7 +125,7 @@ pub(crate) fn text_field(text: &str) -> String {
 }
 
 /// Neutralises text for spreadsheet cells: control characters are escaped, and text that looks like
-/// a formula begins with an apostrophe. Numbers stay numbers.
+/// a formula begins with an apostrophe. Numbers are unchanged.
 pub(crate) fn spreadsheet_text(text: &str) -> String {
     let text = visible(text);
     if is_formula(&text) { format!("'{text}") } else { text }

@@ -1,7 +1,7 @@
 //! The document as JSON: `{"treering_report": {"version": 1}, "title": …, "blocks": […]}`.
 //!
-//! Numbers are exact values with their units; only formats for people round them. Blocks are those
-//! of [`crate::Block`], with the kind in `block`.
+//! Numbers are exact values with their units. Blocks are serialised [`crate::Block`] values, with
+//! the kind in `block`.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Terminal output: the caller sets the width and whether to use colour; rules are light.
+//! Terminal output with light rules; the caller sets the width and enables colour.
 //!
 //! Colour only repeats words and signs, so the page reads the same without it.
 

@@ -1,5 +1,5 @@
 //! Lays out a table in lines of a given width: whole, with wrapped texts, in several panels below
-//! each other, or row by row. Nothing is truncated.
+//! each other, or row by row. Texts are never truncated.
 
 use treering_model::BetterDirection;
 
@@ -10,7 +10,7 @@ use crate::{Align, Cell, Column, Table, Tone};
 /// Minimum width of a wrapped text column.
 const NARROWEST: usize = 14;
 
-/// Indentation below the name of a row laid out by itself.
+/// Indentation of the cells of a row that is laid out by itself.
 const INDENT: &str = "  ";
 
 /// A table as escaped text, ready for layout.
@@ -91,14 +91,15 @@ impl<'l> Grid<'l> {
         lines
     }
 
-    /// Splits the columns into as few, and as even, panels as possible: a last panel with a single
-    /// column would read badly. `None` when a column does not fit next to the key columns.
+    /// Splits the columns into as few, and as even, panels as possible, since a last panel with a
+    /// single column would be hard to read. `None` when a column does not fit next to the key
+    /// columns.
     fn panels(&self, keys: usize) -> Option<Vec<ColumnPanel>> {
         let mut best = self.packed(keys, self.look.width)?;
         if best.len() == 1 {
             return Some(best);
         }
-        // Evenness must not cost additional wrapping.
+        // Even panels must not cause additional wrapping.
         let widths = |panels: &[ColumnPanel]| {
             let mut columns: ColumnPanel = panels.iter().flatten().copied().collect();
             columns.sort_unstable();
@@ -143,8 +144,8 @@ impl<'l> Grid<'l> {
         Some(panels)
     }
 
-    /// Widths of these columns side by side, texts squeezed as far as needed; `None` when space is
-    /// too short.
+    /// Widths of these columns side by side, with texts narrowed as far as needed; `None` when
+    /// space is too short.
     fn squeezed(&self, chosen: &[usize], room: usize) -> Option<ColumnPanel> {
         self.squeezed_to(chosen, room, |column| column.narrow)
     }
@@ -244,7 +245,7 @@ impl<'l> Grid<'l> {
         (self.look.paint)(TextRole::Rule, &line)
     }
 
-    /// Lays each row out by itself, one or more lines for each of its cells.
+    /// Lays out each row by itself, with one or more lines for each cell.
     fn stacked(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for texts in &self.rows {
@@ -264,7 +265,7 @@ impl<'l> Grid<'l> {
     }
 }
 
-/// Adds `name: text`, wrapped below itself if it is long.
+/// Adds `name: text`, with further lines below if it is long.
 fn stack(name: &str, text: &CellText, indent: &str, look: &TextLook, lines: &mut Vec<String>) {
     let room = look.width.saturating_sub(indent.len() + INDENT.len());
     let names = wrap(&format!("{name}:"), room);

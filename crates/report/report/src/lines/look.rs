@@ -40,8 +40,8 @@ pub(crate) struct TextLook {
     pub(crate) cross: char,
     /// Character of the bar after the key columns, if there is one.
     pub(crate) bar: Option<char>,
-    /// Signs after a column's name for lower and higher is better; a legend below the table repeats
-    /// them in words.
+    /// Signs after a column's name that mean lower is better and higher is better; a legend below
+    /// the table repeats them in words.
     pub(crate) arrows: Option<(char, char)>,
     /// True to fold long command lines with a backslash. A terminal wraps them itself.
     pub(crate) folds_commands: bool,

@@ -1,5 +1,5 @@
-//! Overview matrix: a row for each metric of each job, a column for each variant, in each cell a
-//! sparkline with the newest value and its changes. The most notable rows come first.
+//! Overview matrix with a row for each metric of each job and a column for each variant. Each cell
+//! has a sparkline with the newest value and its changes. The most notable rows come first.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,7 +12,7 @@ use crate::charts::{SparkChange, SparkValues};
 use crate::escape::visible;
 use crate::pages::history::{HistoryView, shift_change, suspect_change, title, value};
 
-/// Maximum number of cells; of a larger store only the most notable rows are drawn.
+/// Maximum number of cells; in a larger store only the most notable rows are drawn.
 const MOST_CELLS: usize = 1200;
 /// Maximum number of columns of a table; a sweep may have many variants.
 const MOST_COLUMNS: usize = 12;
@@ -120,8 +120,8 @@ fn rows<'h>(notable: &[NotableSeries<'h>]) -> Vec<MatrixRow<'h>> {
     rows
 }
 
-/// Groups rows into tables: a row joins the first of the largest variant sets that contains all of
-/// its own, so that tables have few empty cells.
+/// Groups rows into tables: a row joins the largest variant set that contains all of its variants
+/// (the first one if several are equally large), so that tables have few empty cells.
 fn grouped(rows: Vec<MatrixRow<'_>>) -> Vec<RowGroup<'_>> {
     let mut sets: Vec<BTreeSet<&str>> = rows.iter().map(MatrixRow::variants).collect();
     sets.sort_by_key(|set| std::cmp::Reverse(set.len()));
@@ -235,7 +235,7 @@ fn of_cell(cell: &NotableSeries<'_>, view: &HistoryView<'_>) -> Markup {
     }
 }
 
-/// Badge of a cell: the change in a word and a figure.
+/// Badge of a cell, with the change as a word and a figure.
 fn badge(cell: &NotableSeries<'_>) -> Markup {
     let series = cell.series;
     let change = cell.shift.map_or_else(String::new, |shift| shift_change(series, shift));

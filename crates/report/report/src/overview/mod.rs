@@ -3,8 +3,8 @@
 //!
 //! The overview is markup that is readable without a script. The details are pages like those of
 //! `treering history`, `report` and `show`, compressed (`packed`) so that ten thousand trials can
-//! be mailed; a script unpacks the one named by the URL's fragment. Details beyond the size limit
-//! are left out, the oldest trials first, and the page says so.
+//! be mailed; a script unpacks the page named by the URL's fragment. Details beyond the size limit
+//! are left out, the oldest trials first, with a note on the page.
 
 mod comparisons;
 mod matrix;
@@ -45,7 +45,7 @@ pub struct Overview<'a> {
     pub history: &'a History,
     /// Key that separates points: `date`.
     pub by: &'a str,
-    /// Variant that values are divided by.
+    /// Variant by which values are divided.
     pub anchor: Option<&'a str>,
     /// Number of newest points that count as recent.
     pub recent: usize,
@@ -88,7 +88,7 @@ pub fn render<E>(
     let mut packs = series::packs(overview, &matrix, &view, &names);
     packs.extend(comparisons::packs(overview.campaigns));
     let is_judged = |series: &HistorySeries| series.points.len() >= FEWEST_POINTS;
-    // Verdicts come first where no series has an answer.
+    // Comparisons come first if no series is long enough to be judged.
     let top = html! {
         (notable::summary(overview, &notable))
         @if overview.history.series.iter().any(is_judged) {

@@ -100,7 +100,7 @@ impl<'h> NotableSeries<'h> {
         }
     }
 
-    /// Sort key of the column: larger for more notable series.
+    /// Sort key of the column, which is larger for more notable series.
     pub(super) fn rank(&self) -> String {
         format!("{:.3}", f64::from(self.reason as u8) + self.size.min(0.999))
     }

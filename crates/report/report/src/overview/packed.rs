@@ -1,8 +1,8 @@
 //! Compressed detail pages of an overview, unpacked on demand.
 //!
-//! A page is markup as produced by `formats::html`. Pages of one sort differ little except in their
-//! texts, so the markup around the texts is stored once, and each text that differs is a column
-//! over the pages. Columns are JSON, compressed and encoded in base64: no text of the store can
+//! A page is markup as produced by `formats::html`. Pages of one kind differ mainly in their texts,
+//! so the markup around the texts is stored once, and each differing text is a column over the
+//! pages. Columns are JSON, compressed and encoded in base64, so that no text of the store can
 //! close the enclosing element. `overview.js` reassembles the pages.
 
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use flate2::write::DeflateEncoder;
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
-/// Attribute with the exact number a table is sorted by.
+/// Attribute with the exact number by which a table is sorted.
 const SORT_KEY: &str = " data-v=\"";
 /// Attribute with the target of a link.
 const LINK: &str = " href=\"";
@@ -27,7 +27,7 @@ pub(super) struct DetailPage {
 }
 
 impl DetailPage {
-    /// Removes exact numbers for sorting: over thousands of pages they would make up most of the
+    /// Removes exact numbers for sorting, which over thousands of pages would make up most of the
     /// packed data.
     pub(super) fn without_sort_keys(self) -> Self {
         let mut parts = self.markup.0.split(SORT_KEY);
@@ -50,13 +50,13 @@ pub(super) struct PagePack {
 struct PageGroup {
     /// Indices of the pages in the pack.
     pages: Vec<usize>,
-    /// Markup around the texts: one piece more than there are texts.
+    /// Markup around the texts, with one more piece than there are texts.
     markup: Vec<String>,
     texts: Vec<TextColumn>,
 }
 
-/// A text over all pages: the same on each, or one for each page, joined by newlines unless one
-/// contains newlines.
+/// A text over all pages: one text common to all, or one for each page. The latter are joined by
+/// newlines, unless a text contains newlines.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum TextColumn {
@@ -79,7 +79,7 @@ impl PagePack {
 
     /// HTML element that holds the pack.
     pub(super) fn element(&self) -> Markup {
-        // No base64 character has a meaning in HTML.
+        // Base64 characters have no meaning in HTML.
         html! {
             script type="application/octet-stream" data-names=(self.names.join(" ")) {
                 (PreEscaped(&self.base64))

@@ -21,7 +21,7 @@ use crate::{Cell, Number, Report};
 
 /// Number of series in a pack.
 const PACKED: usize = 24;
-/// Maximum number of points listed, and of trials named for each.
+/// Maximum number of listed points, and of named trials for each point.
 const POINTS: usize = 400;
 const TRIALS: usize = 40;
 
@@ -36,7 +36,7 @@ pub(super) fn packs(
 ) -> Vec<PagePack> {
     let mut details: Vec<DetailPage> = Vec::new();
     let mut series: Vec<&NotableSeries<'_>> = matrix.series().collect();
-    // Series of the same trials are adjacent, so that their points compress well.
+    // Series of the same trials are adjacent, which lets their points compress well.
     series.sort_by_key(|notable_series| notable_series.number);
     for notable_series in series {
         let markup = page(notable_series, overview, view, names);
@@ -110,7 +110,7 @@ fn range(low: f64, high: f64, unit: Unit) -> Cell {
     Cell::Range { low, high }
 }
 
-/// Class of a change: one that is known has no colour.
+/// CSS class of a change; an acknowledged change has no colour.
 fn tone(shift: &LevelShift) -> &'static str {
     match (&shift.known, shift.is_worse) {
         (Some(_), _) => "tone",

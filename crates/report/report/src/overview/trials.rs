@@ -64,7 +64,7 @@ fn detail(stored: &StoredTrial) -> DetailPage {
     let StoredTrial { name, trial, campaign, command } = stored;
     let view = TrialView { short_id: name, command: command.as_deref(), ..TrialView::default() };
     let mut shown = trial.clone();
-    // A value of several lines is a document, which does not belong in a list.
+    // A value of several lines is a document, which is too long for a list.
     shown.facts.retain(|fact| !fact.value.contains('\n'));
     let markup = html! {
         (whole(&page(&shown, &view)))

@@ -3,6 +3,7 @@
 use treering_model::Unit;
 use treering_trace::DiskCost;
 
+use crate::table::RowField;
 use crate::{Cell, Column, Report, Table};
 
 /// A trace replayed on a modelled disk.
@@ -39,41 +40,25 @@ pub fn page(costed: &[CostedTrace], disks: &[(String, String)]) -> Report {
 }
 
 fn table(costed: &[CostedTrace]) -> Table {
-    let seconds = |name: &str| Column::number(name, Unit::Seconds);
-    let columns = vec![
-        Column::text("trace"),
-        Column::text("device"),
-        Column::text("disk"),
-        Column::count("requests"),
-        Column::number("moved", Unit::Bytes),
-        seconds("busy"),
-        Column::range("low–high", Unit::Seconds),
-        seconds("seeks"),
-        seconds("rotation"),
-        seconds("transfer"),
-        seconds("busy as recorded"),
-        seconds("idle"),
-    ];
-    let caption = "Time of the requests of each trace on each disk.";
-    let mut table = Table::new("disk_costs", caption, columns);
-    for CostedTrace { trace, disk, costs } in costed {
-        for cost in costs {
-            let time = |value: f64| Cell::measured(value, Unit::Seconds);
-            table.rows.push(vec![
-                Cell::text(trace),
-                Cell::text(&cost.device),
-                Cell::text(disk),
-                Cell::whole(cost.requests),
-                Cell::measured(cost.bytes as f64, Unit::Bytes),
-                time(cost.busy.typical),
-                Cell::range(cost.busy.low, cost.busy.high, Unit::Seconds),
-                time(cost.seek_seconds),
-                time(cost.rotation_seconds),
-                time(cost.transfer_seconds),
-                time(cost.recorded_busy_seconds),
-                time(cost.idle_seconds),
-            ]);
-        }
-    }
-    table
+    let seconds = |name: &str, value: f64| RowField::number(name, Unit::Seconds, value);
+    let rows = costed.iter().flat_map(|CostedTrace { trace, disk, costs }| {
+        costs.iter().map(move |cost| {
+            let interval = Cell::range(cost.busy.low, cost.busy.high, Unit::Seconds);
+            vec![
+                RowField::text("trace", trace),
+                RowField::text("device", &cost.device),
+                RowField::text("disk", disk),
+                RowField::count("requests", cost.requests),
+                RowField::bytes("moved", cost.bytes),
+                seconds("busy", cost.busy.typical),
+                RowField::new(Column::range("low–high", Unit::Seconds), interval),
+                seconds("seeks", cost.seek_seconds),
+                seconds("rotation", cost.rotation_seconds),
+                seconds("transfer", cost.transfer_seconds),
+                seconds("busy as recorded", cost.recorded_busy_seconds),
+                seconds("idle", cost.idle_seconds),
+            ]
+        })
+    });
+    Table::from_rows("disk_costs", "Time of the requests of each trace on each disk.", rows)
 }

@@ -3,19 +3,20 @@
 use treering_analysis::compare::{EnvironmentFact, FactStatus, FactValue};
 use treering_model::Unit;
 
+use crate::table::RowField;
 use crate::{Cell, Column, Number, Table, Tone};
 
-/// Maximum number of variants with a column each; for more, each value is a row with the variants
-/// that have it.
+/// Maximum number of variants with a column each; with more, each value has a row that lists its
+/// variants.
 const MOST_COLUMNS: usize = 6;
 
 /// Maximum number of values of one fact in a cell.
 const NAMED: usize = 3;
 
-/// Maximum number of variants with one value in a cell.
+/// Maximum number of variants listed in a cell for one value.
 const NAMED_SIDES: usize = 4;
 
-/// Maximum length of a value in the table of differences, and in that of all facts.
+/// Maximum lengths of a value in the table of differences, and in the table of all facts.
 const SHORT: usize = 60;
 const LONG: usize = 400;
 
@@ -72,28 +73,26 @@ fn in_columns(
     variants: &[&str],
     length: usize,
 ) -> Table {
-    let mut columns = vec![Column::text("fact")];
+    let some =
+        |name: &str, text: &str| RowField::new(Column::long_text(name), Cell::some_text(text));
     if variants.len() > MOST_COLUMNS {
-        columns.extend([Column::long_text("value"), Column::long_text("variants")]);
-        let mut table = Table::new(name, caption, columns);
-        for fact in facts {
-            for (value, having) in by_value(fact) {
-                let holders = holders(&having, variants);
-                let value = Cell::some_text(&readable(&fact.name, value, length));
-                table.rows.push(vec![Cell::text(&fact.name), value, Cell::text(holders)]);
-            }
-        }
-        return table;
+        let rows = facts.iter().flat_map(|fact| {
+            by_value(fact).into_iter().map(|(value, having)| {
+                vec![
+                    RowField::text("fact", &fact.name),
+                    some("value", &readable(&fact.name, value, length)),
+                    RowField::long_text("variants", holders(&having, variants)),
+                ]
+            })
+        });
+        return Table::from_rows(name, caption, rows);
     }
-    columns.extend(variants.iter().map(|variant| Column::long_text(variant)));
-    let mut table = Table::new(name, caption, columns);
-    for fact in facts {
-        let cell = |variant: &Vec<FactValue>| Cell::some_text(&values(&fact.name, variant, length));
-        let mut row = vec![Cell::text(&fact.name)];
-        row.extend(fact.variants.iter().map(cell));
-        table.rows.push(row);
-    }
-    table
+    let row = |fact: &&EnvironmentFact| {
+        let own = variants.iter().zip(&fact.variants);
+        let own = own.map(|(variant, found)| some(variant, &values(&fact.name, found, length)));
+        std::iter::once(RowField::text("fact", &fact.name)).chain(own).collect()
+    };
+    Table::from_rows(name, caption, facts.iter().map(row))
 }
 
 /// Values of a fact with the indices of the variants that have them; an unknown value is empty.
@@ -126,7 +125,8 @@ fn holders(having: &[usize], variants: &[&str]) -> String {
     }
 }
 
-/// Formats the values of a variant: one, a few with their numbers of trials, or a range.
+/// Formats the values of a variant: a single value, a few values with their numbers of trials, or a
+/// range.
 fn values(name: &str, variant: &[FactValue], length: usize) -> String {
     let shown = |value: &str| readable(name, value, length);
     if let [only] = variant {
@@ -158,7 +158,7 @@ fn readable(name: &str, value: &str, length: usize) -> String {
             let number = Number::measured(bytes as f64, Unit::Bytes).text();
             format!("{number} ({bytes})")
         }
-        // Only kernel options that differ are left here.
+        // This value contains only kernel options that differ.
         None if name == "kernel.config" => cut(value, LONG),
         None => cut(value, length),
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::json;
 
-use crate::table::Align;
+use crate::table::RowField;
 use crate::{Cell, Column, Report, Table};
 
 /// A file with its extents.
@@ -34,8 +34,8 @@ pub struct ListedExtent {
 }
 
 impl FileExtents {
-    /// Number of physically discontiguous pieces, as filefrag counts them. Extents after a hole
-    /// continue if their physical distance equals the logical one.
+    /// Number of physically discontiguous pieces, as filefrag counts them. An extent after a hole
+    /// continues the piece if its physical distance equals the logical one.
     pub fn pieces(&self) -> u64 {
         let continues = |pair: &[ListedExtent]| {
             let apart = pair[1].logical_bytes.checked_sub(pair[0].logical_bytes);
@@ -63,37 +63,25 @@ pub fn page(files: &[FileExtents]) -> Report {
             page.paragraph(caption);
             continue;
         }
-        let columns = vec![
-            place("extent"),
-            place("logical block"),
-            place("physical block"),
-            place("blocks"),
-            Column::text("flags"),
-        ];
-        let mut table = Table::new("extents", &caption, columns);
         let unit = file.block_bytes.max(1);
-        table.rows.extend((0u64..).zip(&file.extents).map(|(number, extent)| {
-            let physical = extent.physical_bytes.map(|bytes| exact(bytes / unit));
+        let rows = (0u64..).zip(&file.extents).map(|(number, extent)| {
             vec![
-                exact(number),
-                exact(extent.logical_bytes / unit),
-                physical.unwrap_or(Cell::Missing),
-                exact(extent.length_bytes.div_ceil(unit)),
-                Cell::text(extent.flags.join(",")),
+                exact("extent", Some(number)),
+                exact("logical block", Some(extent.logical_bytes / unit)),
+                exact("physical block", extent.physical_bytes.map(|bytes| bytes / unit)),
+                exact("blocks", Some(extent.length_bytes.div_ceil(unit))),
+                RowField::text("flags", extent.flags.join(",")),
             ]
-        }));
-        page.table(table);
+        });
+        page.table(Table::from_rows("extents", &caption, rows));
     }
     page
 }
 
-/// Column of offsets, which are never rounded.
-fn place(name: &str) -> Column {
-    Column { align: Align::Right, ..Column::text(name) }
-}
-
-fn exact(number: u64) -> Cell {
-    Cell::text(number.to_string())
+/// Offset or length, which is never rounded; missing for `None`.
+fn exact(name: &str, number: Option<u64>) -> RowField {
+    let cell = number.map_or(Cell::Missing, |number| Cell::text(number.to_string()));
+    RowField::new(Column::text(name).right(), cell)
 }
 
 /// Formats the extents of all files as JSON, in bytes.

@@ -56,7 +56,7 @@ pub(super) fn requests(requests: &[RequestFigures]) -> Table {
     Table::from_rows("requests", caption, requests.iter().map(row))
 }
 
-/// Remark on rows whose p99.9 rests on few requests; `None` if there are none.
+/// Remark on rows whose p99.9 is based on few requests; `None` if there are none.
 pub(super) fn few_beyond(requests: &[RequestFigures]) -> Option<String> {
     let few: Vec<&RequestFigures> = requests.iter().filter(|row| row.has_few_beyond()).collect();
     let rows = few.iter().take(FEW_NAMED).map(|row| {
@@ -98,33 +98,26 @@ fn durations(kind: &KindSummary) -> [RowField; 2] {
 
 /// Table of task rates by kind.
 pub(super) fn rates(kinds: &[KindSummary]) -> Table {
-    let mut columns = vec![Column::text("kind")];
-    for unit in [Unit::MibPerSecond, Unit::FilesPerSecond] {
-        columns.extend([
-            Column::number("median", unit).better(Higher),
-            Column::range("min–max", unit).better(Higher),
-            Column::number("total", unit).better(Higher),
-        ]);
-    }
     let caption = "Rates of a task: listed bytes (bytes moved where none are listed) and files \
                    over its time. Total: over all tasks and their total time, not a mean of rates.";
-    let mut table = Table::new("rates", caption, columns);
-    table.rows.extend(kinds.iter().map(|kind| {
-        let mut cells = vec![Cell::text(kind.label())];
-        cells.extend(rate(kind.mib_per_second, kind.total_mib_per_second, Unit::MibPerSecond));
+    let row = |kind: &KindSummary| {
+        let mut fields = vec![RowField::text("kind", kind.label())];
+        fields.extend(rate(kind.mib_per_second, kind.total_mib_per_second, Unit::MibPerSecond));
         let (files, total_files) = (kind.files_per_second, kind.total_files_per_second);
-        cells.extend(rate(files, total_files, Unit::FilesPerSecond));
-        cells
-    }));
-    table
+        fields.extend(rate(files, total_files, Unit::FilesPerSecond));
+        fields
+    };
+    Table::from_rows("rates", caption, kinds.iter().map(row))
 }
 
-fn rate(spread: Option<MedianRange>, total: Option<f64>, unit: Unit) -> [Cell; 3] {
-    [
-        Cell::measured(spread.map(|spread| spread.median), unit),
-        spread.map_or(Cell::Missing, |spread| Cell::range(spread.min, spread.max, unit)),
-        Cell::measured(total, unit),
-    ]
+fn rate(spread: Option<MedianRange>, total: Option<f64>, unit: Unit) -> [RowField; 3] {
+    let range = spread.map_or(Cell::Missing, |spread| Cell::range(spread.min, spread.max, unit));
+    let fields = [
+        RowField::number("median", unit, spread.map(|spread| spread.median)),
+        RowField::new(Column::range("min–max", unit), range),
+        RowField::number("total", unit, total),
+    ];
+    fields.map(|field| field.better(Higher))
 }
 
 /// Table of CPU cost by kind.
@@ -187,7 +180,7 @@ pub(super) fn kinds_in_short(kinds: &[KindSummary]) -> Table {
     Table::from_rows("kinds", caption, kinds.iter().map(row))
 }
 
-/// Smallest number of timed calls of which one in a hundred is slower than the p99.
+/// Fewest timed calls for p99, so that at least one call is slower.
 const FEWEST_OF_P99: u64 = 100;
 
 /// Table of system calls and their latencies. p99.9 is shown when enough calls were timed.
@@ -252,19 +245,16 @@ pub(super) fn is_of_observer(metric: &Metric) -> bool {
 /// Maximum number of phases with a column of their own.
 const MOST_PHASES: usize = 6;
 
-/// Table of the counters of the kernel and of the devices: of all phases, and of each of the first
-/// phases; empty for a trial without any.
+/// Table of the counters of the kernel and of the devices, over all phases and for each of the
+/// first phases; empty for a trial without counters.
 pub(super) fn counters(trial: &Trial) -> Table {
     let counters: Vec<&Metric> =
         trial.metrics.iter().filter(|metric| is_counter(&metric.name)).collect();
     let phases = counted_phases(&counters);
-    let mut columns = vec![Column::text("counter"), Column::mixed("all phases")];
-    columns.extend(phases.iter().map(|phase| Column::mixed(phase)));
     let caption = "Counters of the kernel and of the devices below the target. Those of threads, \
                    pressure and the page cache are of the whole machine. What was never above 0 \
                    is left out, and what could not be read, too.";
-    let mut table = Table::new("counters", caption, columns).with_keys(1);
-    for metric in counters.iter().filter(|metric| metric.scope == Scope::Trial) {
+    let row = |metric: &&Metric| {
         let of_phase = |phase: &&str| {
             let is_it = |other: &&&Metric| {
                 let is_in = matches!(&other.scope, Scope::Phase(name) if name == phase);
@@ -274,19 +264,25 @@ pub(super) fn counters(trial: &Trial) -> Table {
         };
         let values: Vec<Option<f64>> = phases.iter().map(of_phase).collect();
         if metric.value <= 0.0 && values.iter().flatten().all(|value| *value <= 0.0) {
-            continue;
+            return None;
         }
-        let mut cells = vec![
-            Cell::text(metric_words(&metric.name, metric.unit)),
-            Cell::measured(metric.value, metric.unit),
+        let mut fields = vec![
+            RowField::text("counter", metric_words(&metric.name, metric.unit)),
+            RowField::mixed("all phases", Cell::measured(metric.value, metric.unit)),
         ];
-        cells.extend(values.into_iter().map(|value| Cell::measured(value, metric.unit)));
-        table.rows.push(cells);
-    }
-    table
+        fields.extend(
+            phases
+                .iter()
+                .zip(values)
+                .map(|(phase, value)| RowField::mixed(phase, Cell::measured(value, metric.unit))),
+        );
+        Some(fields)
+    };
+    let of_trial = counters.iter().filter(|metric| metric.scope == Scope::Trial);
+    Table::from_rows("counters", caption, of_trial.filter_map(row))
 }
 
-/// Names of the first phases, in their order.
+/// Names of the first phases with counters, in phase order.
 fn counted_phases<'m>(counters: &[&'m Metric]) -> Vec<&'m str> {
     let mut phases: Vec<&str> = Vec::new();
     for metric in counters {

@@ -1,13 +1,16 @@
-//! Page of `treering layout --fresh-copy`: a tree beside a fresh copy of it.
+//! Page of `treering layout --fresh-copy`, which compares a tree with a fresh copy of it.
 
 use std::io;
 
 use serde::Serialize;
-use treering_analysis::{CopyMeasure, LAYOUT_MEASURES, MeasureSummary, copy_measures};
+use treering_analysis::{
+    CopyMeasure, LAYOUT_MEASURES, LayoutMeasure, MeasureSummary, copy_measures,
+};
 use treering_model::{FreshCopy, Unit};
 
 use super::layout::LayoutView;
-use crate::{Block, Cell, Column, Number, NumberStyle, Report, Table, json};
+use crate::table::RowField;
+use crate::{Block, Cell, Number, NumberStyle, Report, Table, json};
 
 /// Version of the JSON document.
 const VERSION: u32 = 1;
@@ -29,7 +32,7 @@ pub fn page(copy: &FreshCopy, view: &LayoutView<'_>) -> Report {
 /// the fresh copy.` `None` where the reads have no ratio.
 fn sentence(copy: &FreshCopy) -> Option<String> {
     let measures = copy_measures(copy);
-    // The last time is that of the disk that is played, where one is.
+    // The last time is that of the modelled disk, if there is one.
     let time = measures.iter().rfind(|measure| measure.unit == Unit::Seconds)?;
     let text = |value: f64| Number { value, unit: String::new(), style: NumberStyle::Ratio }.text();
     let interval = time.interval.map_or_else(String::new, |(low, high)| {
@@ -60,26 +63,15 @@ fn about(copy: &FreshCopy, view: &LayoutView<'_>) -> Vec<(String, Cell)> {
 /// Table of the read cost of both trees.
 fn reads(copy: &FreshCopy) -> Table {
     let turns = copy.reads.iter().filter(|read| read.is_fresh).count();
-    let columns = vec![
-        Column::text("figure"),
-        Column::mixed("as it is"),
-        Column::mixed("low–high"),
-        Column::mixed("fresh copy"),
-        Column::mixed("its low–high"),
-        Column::mixed("ratio"),
-        Column::mixed("95 %"),
-    ];
     let times = if turns == 1 { "once".to_owned() } else { format!("{turns} times, in turns") };
     let caption = format!(
         "All directories and files of each are read {times}, in directory order, with cold \
          caches: medians, and the cost of one relative to the other."
     );
-    let mut table = Table::new("fresh_copy", &caption, columns);
-    table.rows.extend(copy_measures(copy).iter().map(row));
-    table
+    Table::from_rows("fresh_copy", &caption, copy_measures(copy).iter().map(row))
 }
 
-fn row(measure: &CopyMeasure) -> Vec<Cell> {
+fn row(measure: &CopyMeasure) -> Vec<RowField> {
     let number = |value: f64| match measure.unit {
         Unit::Count if measure.name == "dynamic layout score" => {
             Number { value, unit: String::new(), style: NumberStyle::Ratio }
@@ -87,34 +79,35 @@ fn row(measure: &CopyMeasure) -> Vec<Cell> {
         unit => Number::measured(value, unit),
     };
     let ratio = |value: f64| Number { value, unit: String::new(), style: NumberStyle::Ratio };
-    let middle = |middle: &MeasureSummary| {
-        [number(middle.median).into(), Cell::between(number(middle.low), number(middle.high))]
-    };
-    let mut cells = vec![Cell::text(measure.name)];
-    cells.extend(middle(&measure.aged));
-    cells.extend(middle(&measure.fresh));
-    cells.push(measure.ratio.map_or(Cell::Missing, |value| ratio(value).into()));
-    let interval = measure.interval;
-    cells
-        .push(interval.map_or(Cell::Missing, |(low, high)| Cell::between(ratio(low), ratio(high))));
-    cells
+    let range = |of: &MeasureSummary| Cell::between(number(of.low), number(of.high));
+    let interval = |(low, high)| Cell::between(ratio(low), ratio(high));
+    vec![
+        RowField::text("figure", measure.name),
+        RowField::mixed("as it is", number(measure.aged.median)),
+        RowField::mixed("low–high", range(&measure.aged)),
+        RowField::mixed("fresh copy", number(measure.fresh.median)),
+        RowField::mixed("its low–high", range(&measure.fresh)),
+        RowField::mixed("ratio", measure.ratio.map_or(Cell::Missing, |it| ratio(it).into())),
+        RowField::mixed("95 %", measure.interval.map_or(Cell::Missing, interval)),
+    ]
 }
 
 /// Table of the layout of both trees.
 fn layouts(copy: &FreshCopy) -> Table {
-    let columns =
-        vec![Column::text("measure"), Column::mixed("as it is"), Column::mixed("fresh copy")];
-    let mut table = Table::new("fresh_copy_layout", "", columns);
-    for measure in &LAYOUT_MEASURES {
+    let row = |measure: &LayoutMeasure| {
         let cell = |layout| match measure.unit {
             Unit::Count => (measure.of)(layout).map_or(Cell::Missing, |value| {
                 Number { value, unit: String::new(), style: NumberStyle::Measured }.into()
             }),
             unit => Cell::measured((measure.of)(layout), unit),
         };
-        table.rows.push(vec![Cell::text(measure.name), cell(&copy.aged), cell(&copy.fresh)]);
-    }
-    table
+        vec![
+            RowField::text("measure", measure.name),
+            RowField::mixed("as it is", cell(&copy.aged)),
+            RowField::mixed("fresh copy", cell(&copy.fresh)),
+        ]
+    };
+    Table::from_rows("fresh_copy_layout", "", LAYOUT_MEASURES.iter().map(row))
 }
 
 /// Adds notes on missing figures and cautions.

@@ -1,11 +1,11 @@
-//! Gate in words: its verdict, and why it does not pass.
+//! Gate in words: its verdict, and the reasons if it does not pass.
 
 use treering_analysis::compare::{Gate, GateReason, Outcome};
 
 /// Maximum number of metrics named.
 const NAMED: usize = 4;
 
-/// Verdict of the gate with its meaning, and a line for each reason why it does not pass.
+/// Verdict of the gate with its meaning, and a line for each reason if it does not pass.
 pub fn gate_sentence(outcome: &Outcome) -> String {
     match Gate::decide(outcome) {
         Gate::Pass => "gate: pass; no primary metric is worse".to_owned(),
@@ -14,12 +14,12 @@ pub fn gate_sentence(outcome: &Outcome) -> String {
     }
 }
 
-/// Sentence of an unclear gate with its reasons.
+/// Sentence about an undecided gate with its reasons.
 pub fn gate_unclear(reasons: &[String]) -> String {
     format!("gate: unclear; {}", reasons.join("; "))
 }
 
-/// Reasons why the gate does not pass, in words.
+/// Reasons for not passing the gate, in words.
 pub fn gate_reasons(outcome: &Outcome) -> Vec<String> {
     Gate::reasons(outcome).iter().map(|reason| words(reason, outcome)).collect()
 }
@@ -54,7 +54,7 @@ fn words(reason: &GateReason, outcome: &Outcome) -> String {
     }
 }
 
-/// The first metrics by their names.
+/// Joins the names of the first metrics.
 fn named(metrics: &[String]) -> String {
     let more = if metrics.len() > NAMED { ", …" } else { "" };
     format!("{}{more}", metrics.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", "))

@@ -7,12 +7,13 @@ use treering_model::{
     HeatOnDevice, HeatReport, HotData, LayoutHeat, LayoutMap, Trial, Unit, counted,
 };
 
-use crate::{Cell, Chart, Column, Concentration, HeatLayer, Number, Report, Table, json};
+use crate::table::RowField;
+use crate::{Chart, Concentration, HeatLayer, Number, Report, Table, json};
 
 /// Version of the JSON document.
 const VERSION: u32 = 1;
 
-/// Page of the requests of a trace by file and, in formats with graphics, over the map of the
+/// Page about the requests of a trace by file and, in formats with graphics, over the map of the
 /// device.
 pub fn page(path: &str, heat: &HeatReport, layer: Option<(LayoutMap, LayoutHeat)>) -> Report {
     let mut page = Report::new(format!("Heat of {path}"));
@@ -52,7 +53,7 @@ pub fn write_json(
 const ROWS_MOST: usize = 10;
 /// Maximum number of phases with a section.
 const PHASES_MOST: usize = 6;
-/// Shares of the data for which the page states the share of accesses.
+/// Shares of the data for which the page states the share of the accesses.
 const SHARES: [f64; 4] = [0.01, 0.1, 0.25, 0.5];
 
 /// Adds the sections if the trial has heat artifacts.
@@ -117,7 +118,7 @@ fn summary(heat: &HeatReport) -> String {
     )
 }
 
-/// Describes which data the requests to a device belong to.
+/// Describes the data to which the requests to a device belong.
 fn on_device(heat: &HeatReport, device: &HeatOnDevice) -> String {
     let bytes = |bytes: u64| Number::measured(bytes as f64, Unit::Bytes).text_with_unit();
     let free = device
@@ -142,21 +143,14 @@ fn on_device(heat: &HeatReport, device: &HeatOnDevice) -> String {
 
 /// Table of the share of accesses on the hottest data.
 fn concentration(heat: &HeatReport) -> Table {
-    let columns = vec![
-        Column::number("hottest data", Unit::Percent),
-        Column::number("accesses", Unit::Percent),
-    ];
-    let caption = "Share of the accesses by share of the data touched.";
-    let mut table = Table::new("concentration", caption, columns).with_keys(1);
     let rows = SHARES.iter().map(|share| {
         let accesses = accesses_on(&heat.concentration, *share);
         vec![
-            Cell::measured(100.0 * share, Unit::Percent),
-            Cell::measured(100.0 * accesses, Unit::Percent),
+            RowField::number("hottest data", Unit::Percent, 100.0 * share),
+            RowField::number("accesses", Unit::Percent, 100.0 * accesses),
         ]
     });
-    table.rows.extend(rows);
-    table
+    Table::from_rows("concentration", "Share of the accesses by share of the data touched.", rows)
 }
 
 /// Share of the accesses on a share of the data, interpolated between two points of the curve.
@@ -173,37 +167,24 @@ fn accesses_on(curve: &[(f64, f64)], share: f64) -> f64 {
 }
 
 fn hottest(name: &str, caption: String, data: &[HotData], ranges: bool) -> Table {
-    let mut columns = vec![Column::long_text("file")];
-    if ranges {
-        columns.push(Column::number("from", Unit::Bytes));
-    }
-    columns.extend([
-        Column::number("temperature", Unit::Count),
-        Column::count("reads"),
-        Column::count("writes"),
-        Column::number("mean interval", Unit::Nanoseconds),
-        Column::number("since the last", Unit::Nanoseconds),
-    ]);
-    let mut table = Table::new(name, &caption, columns).with_keys(1 + usize::from(ranges));
-    table.rows.extend(data.iter().take(ROWS_MOST).map(|data_heat| row(data_heat, ranges)));
-    table
+    let rows = data.iter().take(ROWS_MOST).map(|data_heat| row(data_heat, ranges));
+    Table::from_rows(name, &caption, rows).with_keys(1 + usize::from(ranges))
 }
 
-fn row(data_heat: &HotData, ranges: bool) -> Vec<Cell> {
-    let time = |ns: u64| Cell::measured(ns as f64, Unit::Nanoseconds);
+fn row(data_heat: &HotData, ranges: bool) -> Vec<RowField> {
+    let time =
+        |name, ns: Option<u64>| RowField::number(name, Unit::Nanoseconds, ns.map(|ns| ns as f64));
     let removed = if data_heat.removed { " (removed)" } else { "" };
-    let mut cells = vec![Cell::text(format!("{}{removed}", data_heat.path))];
-    if ranges {
-        cells.push(Cell::measured(data_heat.offset as f64, Unit::Bytes));
-    }
-    cells.extend([
-        Cell::measured(data_heat.temperature, Unit::Count),
-        Cell::whole(data_heat.counts.reads),
-        Cell::whole(data_heat.counts.writes),
-        data_heat.mean_interval_ns.map_or(Cell::Missing, time),
-        time(data_heat.since_last_ns),
+    let mut fields = vec![RowField::long_text("file", format!("{}{removed}", data_heat.path))];
+    fields.extend(ranges.then(|| RowField::bytes("from", data_heat.offset)));
+    fields.extend([
+        RowField::number("temperature", Unit::Count, data_heat.temperature),
+        RowField::count("reads", data_heat.counts.reads),
+        RowField::count("writes", data_heat.counts.writes),
+        time("mean interval", data_heat.mean_interval_ns),
+        time("since the last", Some(data_heat.since_last_ns)),
     ]);
-    cells
+    fields
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub(crate) fn utc(unix_ms: i64) -> String {
         .map_or_else(|_| format!("{unix_ms} ms after 1970"), |time| time.to_string())
 }
 
-/// Cell with a word for how a trial ended, and whether it is excluded; `running` if it has not
+/// Cell with a word for the ending of a trial, and for its exclusion; `running` if it has not
 /// ended.
 pub(crate) fn ending_word(ending: Option<&Ending>, is_excluded: bool) -> Cell {
     let word = ending.map_or("running", Ending::name);
@@ -23,7 +23,7 @@ pub(crate) fn ending_word(ending: Option<&Ending>, is_excluded: bool) -> Cell {
     Cell::toned(word, ending.map_or(Tone::Plain, tone))
 }
 
-/// Cell with how a trial ended and why.
+/// Cell with the ending of a trial and its reason.
 pub(super) fn ending_sentence(ending: &Ending) -> Cell {
     let text = match ending.why() {
         "" => ending.name().to_owned(),
@@ -45,7 +45,7 @@ pub(super) fn duration(wall_ns: u64) -> Cell {
     if wall_ns == 0 { Cell::Missing } else { Number::span(wall_ns as f64 / 1e9).into() }
 }
 
-/// Name of the part of a trial that a metric covers.
+/// Name of the part of a trial to which a metric applies.
 pub(super) fn scope(scope: &Scope) -> String {
     match scope {
         Scope::Trial => "trial".to_owned(),

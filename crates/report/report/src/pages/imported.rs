@@ -14,7 +14,7 @@ use crate::{Cell, Column, Report, Table};
 pub struct ImportedRow {
     /// File and lines of the output.
     pub place: String,
-    /// Tool that wrote it.
+    /// Tool that wrote the output.
     pub tool: String,
     /// True when the trial is in the store.
     pub is_kept: bool,
@@ -24,15 +24,15 @@ pub struct ImportedRow {
     pub ending: Ending,
     /// Cautions of the trial.
     pub cautions: Vec<Caution>,
-    /// Description of its numbers of phases, tasks and metrics.
+    /// Numbers of phases, tasks and metrics, in words.
     pub holds: String,
-    /// Full names of its primary metrics.
+    /// Full names of the primary metrics.
     pub primary: BTreeSet<String>,
 }
 
 impl ImportedRow {
-    /// Creates the row of a trial; `apart` holds the numbers of phases and metrics stored
-    /// separately from it.
+    /// Creates the row of a trial; `apart` holds the numbers of phases and metrics that are stored
+    /// separately.
     pub fn new(
         place: String,
         tool: &str,
@@ -53,7 +53,7 @@ impl ImportedRow {
     }
 }
 
-/// Maximum number of outputs that each have an entry on a page that is not whole.
+/// Maximum number of outputs that are listed individually on a page that is not whole.
 const ENTRIES_MAX: usize = 3;
 /// Maximum number of labels that the next command compares.
 const COMPARED_MAX: usize = 5;
@@ -65,14 +65,14 @@ pub struct ImportView<'v> {
     pub notes: &'v [String],
     /// True if nothing was stored.
     pub is_dry: bool,
-    /// True for an entry for each output, however many there are.
+    /// True to list every output individually, however many there are.
     pub is_whole: bool,
-    /// Store that was named; `None` for the default one.
+    /// Store named by the user; `None` for the default one.
     pub store: Option<&'v str>,
 }
 
-/// Page of the import: rows in file order, followed by notes and the next command. A page that is
-/// not whole counts the outputs of each label and tool if there are many.
+/// Page of the import: rows in file order, followed by notes and the next command. With many
+/// outputs, a page that is not whole shows only their numbers for each label and tool.
 pub fn page(rows: &[ImportedRow], view: &ImportView<'_>) -> Report {
     let ImportView { notes, is_dry, is_whole, store } = *view;
     let mut page = Report::new("Import");
@@ -154,8 +154,8 @@ fn counts(rows: &[ImportedRow]) -> Table {
     Table::from_rows("imported", "", groups.into_iter().map(row))
 }
 
-/// Command that is usually next, with its purpose: to compare the labels that have outputs of one
-/// tool, or to look at the trials.
+/// Usual next command with its purpose: comparing the labels that have outputs of the same tool, or
+/// looking at the trials.
 fn next_command(rows: &[ImportedRow]) -> Option<(&'static str, String)> {
     let first = rows.iter().find(|row| row.is_kept)?;
     let mut labels: Vec<&str> = Vec::new();
@@ -181,8 +181,7 @@ fn primary_of(trial: &Trial) -> BTreeSet<String> {
     primary.map(|metric| metric.scope.metric_name(&metric.name)).collect()
 }
 
-/// Notes on labels that were run several times, but too few for the results that are compared
-/// together.
+/// Notes on labels with several runs, but too few for any of their results to become significant.
 fn of_too_few_runs(rows: &[ImportedRow]) -> Vec<String> {
     let runs = rows.iter().map(|row| ImportedRun {
         beginning: &row.beginning,
@@ -222,7 +221,7 @@ mod tests {
         Ending, ImportView, ImportedRow, Trial, TrialHeader, next_command, of_too_few_runs, page,
     };
 
-    /// A run of fs_mark with so many threads.
+    /// A run of fs_mark with this number of threads.
     fn row(threads: &str) -> ImportedRow {
         let scope = Scope::Kind("create".to_owned());
         let (unit, better) = (Unit::FilesPerSecond, BetterDirection::Higher);

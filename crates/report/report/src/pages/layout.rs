@@ -1,14 +1,15 @@
-//! Page of `treering layout`: where the files of a tree lie, and the free space around them.
+//! Page of `treering layout`: positions of the files of a tree, and the free space around them.
 
 use std::io;
 
 use serde::Serialize;
 use treering_model::{
-    FileLayout, LAYOUT_VERSION, LayoutCount, LayoutFree, LayoutIntervals, LayoutMap, ModelledRead,
-    Unit, UsedBytes, counted,
+    FileLayout, LAYOUT_VERSION, LayoutCount, LayoutFree, LayoutFreeBin, LayoutIntervals, LayoutMap,
+    ModelledRead, Unit, UsedBytes, counted,
 };
 
-use crate::{Cell, Chart, Column, DeviceMapChart, Number, NumberStyle, Report, Table, json};
+use crate::table::RowField;
+use crate::{Cell, Chart, DeviceMapChart, Number, NumberStyle, Report, Table, json};
 
 /// Context of a layout page.
 #[derive(Clone, Copy, Debug, Default)]
@@ -170,12 +171,6 @@ fn notes(layout: &FileLayout, page: &mut Report) {
 
 fn measures(layout: &FileLayout) -> Table {
     let is_sample = layout.intervals.is_some();
-    let mut columns = vec![Column::text("measure"), Column::mixed("value")];
-    if is_sample {
-        columns.push(Column::mixed("low–high"));
-    }
-    columns.push(Column::long_text("which is"));
-    let mut table = Table::new("layout", "", columns);
     let intervals = layout.intervals.unwrap_or_default();
     let ratio = |value: Option<f64>| number(value, NumberStyle::Ratio);
     let gaps = layout.gap_bytes.map(|gaps| Number::measured(gaps.p90 as f64, Unit::Bytes).into());
@@ -219,27 +214,28 @@ fn measures(layout: &FileLayout) -> Table {
             "span of a directory's files relative to their bytes; 1 is best",
         ),
     ];
-    for (name, value, interval, meaning) in rows {
-        let mut cells = vec![Cell::text(name), value];
-        if is_sample {
-            cells.push(interval(&intervals).map_or(Cell::Missing, |(low, high)| {
-                Cell::between(ratio_number(low), ratio_number(high))
-            }));
-        }
-        cells.push(Cell::text(meaning));
-        table.rows.push(cells);
-    }
-    if let Some(read) = layout.modelled_read.as_ref().filter(|_| !is_sample) {
-        table.rows.extend(modelled(read));
-    }
-    table
+    let range = |(low, high)| Cell::between(ratio_number(low), ratio_number(high));
+    let row = |(name, value, interval, meaning): MeasureRow| {
+        let interval = interval(&intervals).map_or(Cell::Missing, range);
+        let mut fields = vec![RowField::text("measure", name), RowField::mixed("value", value)];
+        fields.extend(is_sample.then(|| RowField::mixed("low–high", interval)));
+        fields.push(RowField::long_text("which is", meaning));
+        fields
+    };
+    let read = layout.modelled_read.as_ref().filter(|_| !is_sample);
+    let rows = rows.into_iter().map(row).chain(read.into_iter().flat_map(modelled));
+    Table::from_rows("layout", "", rows)
 }
 
 /// Table rows of a read on a modelled disk.
-fn modelled(read: &ModelledRead) -> [Vec<Cell>; 2] {
+fn modelled(read: &ModelledRead) -> [Vec<RowField>; 2] {
     let ModelledRead { disk, seconds } = read;
     let row = |name: &str, value: Cell, meaning: &str| {
-        vec![Cell::text(format!("{name} on {disk}, modelled")), value, Cell::text(meaning)]
+        vec![
+            RowField::text("measure", format!("{name} on {disk}, modelled")),
+            RowField::mixed("value", value),
+            RowField::long_text("which is", meaning),
+        ]
     };
     let time = Cell::measured(seconds.typical, Unit::Seconds);
     let range = Cell::range(seconds.low, seconds.high, Unit::Seconds);
@@ -249,7 +245,7 @@ fn modelled(read: &ModelledRead) -> [Vec<Cell>; 2] {
     ]
 }
 
-/// Row: name, value, accessor of its interval, and explanation.
+/// Row: name, value, accessor of the interval, and explanation.
 type MeasureRow = (&'static str, Cell, fn(&LayoutIntervals) -> Option<(f64, f64)>, &'static str);
 
 fn ratio_number(value: f64) -> Number {
@@ -261,38 +257,25 @@ fn number(value: Option<f64>, style: NumberStyle) -> Cell {
 }
 
 fn extents(layout: &FileLayout) -> Table {
-    let columns = vec![
-        Column::text("extents"),
-        Column::count("count"),
-        Column::number("in files", Unit::Bytes),
-        Column::count("files"),
-    ];
-    let mut table = Table::new("extents", "", columns);
     let of = &layout.extents;
-    let rows: [(&str, LayoutCount, Option<u64>); 6] = [
-        ("with blocks", of.placed, Some(layout.placed_files)),
-        ("of these never written", of.unwritten, None),
-        ("of these shared", of.shared, None),
-        ("of these compressed or encrypted", of.encoded, None),
-        ("within the metadata", of.inline, Some(layout.inline_files)),
-        ("not yet allocated", of.delayed, Some(layout.delayed_files)),
+    let rows: [(&str, Option<LayoutCount>, Option<u64>); 7] = [
+        ("with blocks", Some(of.placed), Some(layout.placed_files)),
+        ("of these never written", Some(of.unwritten), None),
+        ("of these shared", Some(of.shared), None),
+        ("of these compressed or encrypted", Some(of.encoded), None),
+        ("within the metadata", Some(of.inline), Some(layout.inline_files)),
+        ("not yet allocated", Some(of.delayed), Some(layout.delayed_files)),
+        ("files without data", None, Some(layout.empty_files)),
     ];
-    for (name, count, files) in rows {
-        table.rows.push(vec![
-            Cell::text(name),
-            Cell::whole(count.extents),
-            size(count.bytes),
-            files.map_or(Cell::Missing, Cell::whole),
-        ]);
-    }
-    let none = vec![
-        Cell::text("files without data"),
-        Cell::Missing,
-        Cell::Missing,
-        Cell::whole(layout.empty_files),
-    ];
-    table.rows.push(none);
-    table
+    let row = |(name, count, files): (&str, Option<LayoutCount>, Option<u64>)| {
+        vec![
+            RowField::text("extents", name),
+            RowField::count("count", count.map(|count| count.extents)),
+            RowField::bytes("in files", count.map(|count| count.bytes)),
+            RowField::count("files", files),
+        ]
+    };
+    Table::from_rows("extents", "", rows.into_iter().map(row))
 }
 
 fn free_figures(free: &LayoutFree) -> Vec<(String, Cell)> {
@@ -309,23 +292,16 @@ fn free_figures(free: &LayoutFree) -> Vec<(String, Cell)> {
 }
 
 fn histogram(free: &LayoutFree) -> Table {
-    let columns = vec![
-        Column::number("from", Unit::Bytes),
-        Column::count("free extents"),
-        Column::number("free", Unit::Bytes),
-        Column::number("of the free bytes", Unit::Percent),
-    ];
-    let mut table = Table::new("free_space", "Free extents by size", columns);
-    for bin in &free.histogram {
+    let row = |bin: &LayoutFreeBin| {
         let share = bin.bytes as f64 / free.bytes as f64 * 100.0;
-        table.rows.push(vec![
-            size(bin.from_bytes),
-            Cell::whole(bin.extents),
-            size(bin.bytes),
-            Cell::measured(share, Unit::Percent),
-        ]);
-    }
-    table
+        vec![
+            RowField::bytes("from", bin.from_bytes),
+            RowField::count("free extents", bin.extents),
+            RowField::bytes("free", bin.bytes),
+            RowField::number("of the free bytes", Unit::Percent, share),
+        ]
+    };
+    Table::from_rows("free_space", "Free extents by size", free.histogram.iter().map(row))
 }
 
 #[derive(Serialize)]

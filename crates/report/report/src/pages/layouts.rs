@@ -1,15 +1,16 @@
-//! Layouts on a trial's page: a row for each, trends and charts; and the result of a deliberate
-//! aging run.
+//! Layouts on a trial's page: a table row for each, trends and charts, and the result of a
+//! deliberate aging run.
 
 use treering_analysis::{
     LAYOUT_MEASURES, LayoutMeasure, LayoutPoint, LayoutTrend, layout_series, layout_trend, layouts,
 };
 use treering_model::metrics::layout::SCORE_PERCENT;
 use treering_model::{
-    Artifact, LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, LayoutHeat, LayoutMap, Metric, Scope, Trial,
-    Unit,
+    Artifact, FileLayout, LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, LayoutHeat, LayoutMap, Metric,
+    Scope, Trial, Unit,
 };
 
+use crate::table::RowField;
 use crate::{
     Block, Cell, Chart, Column, DeviceMapChart, HeatLayer, LayoutTimeline, LayoutTimelineVariant,
     Number, NumberStyle, Report, Table,
@@ -17,7 +18,7 @@ use crate::{
 
 const MIB: f64 = 1_048_576.0;
 
-/// Maximum number of maps on a page: the last ones.
+/// Maximum number of maps on a page, which are those of the last phases.
 const MOST_MAPS: usize = 3;
 
 /// Facts of a deliberate aging run in page order, each with its title.
@@ -87,7 +88,7 @@ pub(super) fn add(page: &mut Report, trial: &Trial, with_charts: bool) {
         page.table(trends);
     }
     if with_charts {
-        // The first chart and the maps of an aging run open its page.
+        // The page of an aging run begins with the first chart and the maps.
         let opening = usize::from(is_aging(trial));
         let rest = timelines(&points).skip(opening);
         page.blocks.extend(rest.map(|timeline| Block::Chart(Chart::Layout(timeline))));
@@ -103,59 +104,52 @@ fn cell(measure: &LayoutMeasure, value: Option<f64>) -> Cell {
 
 /// Table of layouts, one row for each phase.
 fn phases(points: &[&LayoutPoint]) -> Table {
-    let mut columns = vec![Column::text("after phase"), Column::count("files")];
-    columns.extend(LAYOUT_MEASURES.iter().map(|measure| match measure.unit {
-        Unit::Count => Column::count(measure.name),
-        unit => Column::number(measure.name, unit),
-    }));
+    let field = |measure: &LayoutMeasure, layout: &FileLayout| {
+        let column = match measure.unit {
+            Unit::Count => Column::count(measure.name),
+            unit => Column::number(measure.name, unit),
+        };
+        RowField::new(column, cell(measure, (measure.of)(layout)))
+    };
+    let row = |point: &&LayoutPoint| {
+        let mut fields = vec![
+            RowField::text("after phase", &point.phase),
+            RowField::count("files", point.layout.files),
+        ];
+        fields.extend(LAYOUT_MEASURES.iter().map(|measure| field(measure, &point.layout)));
+        fields
+    };
     let caption = "Where the files lie after each phase; docs/layout.md defines the measures.";
-    let mut table = Table::new("layouts", caption, columns);
-    for point in points {
-        let mut row = vec![Cell::text(&point.phase), Cell::whole(point.layout.files)];
-        let value = |measure: &LayoutMeasure| cell(measure, (measure.of)(&point.layout));
-        row.extend(LAYOUT_MEASURES.iter().map(value));
-        table.rows.push(row);
-    }
-    table
+    Table::from_rows("layouts", caption, points.iter().map(row))
 }
-
-/// Place of the column with the change in the table of trends.
-const CHANGE: usize = 4;
 
 /// Table of the trends of the layout measures.
 fn trends(points: &[LayoutPoint]) -> Table {
-    let columns = vec![
-        Column::text("measure"),
-        Column::count("n"),
-        Column::mixed("first"),
-        Column::mixed("last"),
-        Column::mixed("over"),
-        Column::mixed("low–high"),
-    ];
-    let mut table = Table::new("layout_trends", "", columns);
-    for measure in &LAYOUT_MEASURES {
-        let Some(trend) = layout_trend(points, measure) else { continue };
+    let mut caption = String::new();
+    let row = |measure: &LayoutMeasure| {
+        let trend = layout_trend(points, measure)?;
         let over = trend.span.words();
-        table.columns[CHANGE].name = format!("over {over}");
-        table.caption = format!(
+        caption = format!(
             "How the layout moves within this run: change over {over} with its 95 % interval \
              (Theil-Sen). It describes this run and is not a verdict."
         );
-        table.rows.push(vec![
-            Cell::text(measure.name),
-            Cell::whole(trend.layouts as u64),
-            cell(measure, Some(trend.ends.0)),
-            cell(measure, Some(trend.ends.1)),
-            change(measure, trend.change).into(),
-            trend.interval.map_or(Cell::Missing, |(low, high)| {
-                Cell::between(change(measure, low), change(measure, high))
-            }),
-        ]);
-    }
-    table
+        let interval = trend.interval.map_or(Cell::Missing, |(low, high)| {
+            Cell::between(change(measure, low), change(measure, high))
+        });
+        Some(vec![
+            RowField::text("measure", measure.name),
+            RowField::count("n", trend.layouts as u64),
+            RowField::mixed("first", cell(measure, Some(trend.ends.0))),
+            RowField::mixed("last", cell(measure, Some(trend.ends.1))),
+            RowField::mixed(&format!("over {over}"), change(measure, trend.change)),
+            RowField::mixed("low–high", interval),
+        ])
+    };
+    let table = Table::from_rows("layout_trends", "", LAYOUT_MEASURES.iter().filter_map(row));
+    Table { caption, ..table }
 }
 
-/// Change in the unit of the measure; that of a share is in percentage points.
+/// Change in the unit of the measure; for a share, in percentage points.
 fn change(measure: &LayoutMeasure, value: f64) -> Number {
     match measure.unit {
         Unit::Count => Number { value, unit: String::new(), style: NumberStyle::Measured },
@@ -163,7 +157,7 @@ fn change(measure: &LayoutMeasure, value: f64) -> Number {
     }
 }
 
-/// Name, unit and factor of an axis: bytes are shown in MiB so that ticks are round.
+/// Name, unit and factor of an axis. Bytes are shown in MiB, so that ticks are round.
 pub(super) fn placed_on_axis(measure: &LayoutMeasure) -> (String, Unit, f64) {
     match measure.unit {
         Unit::Bytes => (format!("{} in MiB", measure.name), Unit::Count, 1.0 / MIB),
@@ -202,15 +196,15 @@ fn trend_text(measure: &LayoutMeasure, trend: &LayoutTrend) -> String {
     format!("Over {}: {change}{around}.", trend.span.words())
 }
 
-/// Map of an artifact, if it is one, with the name of its phase.
+/// Map of an artifact, if it is a layout with a map, with the name of its phase.
 pub(super) fn map_after<'t>(trial: &'t Trial, made: &Artifact) -> Option<(&'t str, LayoutMap)> {
     let map: LayoutMap = made.read(LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION)?;
     let phase = trial.phases.iter().find(|phase| Some(phase.phase) == made.phase);
     Some((phase.map_or("the end", |phase| &phase.name), map))
 }
 
-/// Maps after the first and after the last phase, small enough to stand side by side; none for
-/// fewer than two.
+/// Maps after the first and after the last phase, small enough to fit side by side; empty if there
+/// are fewer than two.
 pub(super) fn first_and_last_maps(trial: &Trial) -> Vec<DeviceMapChart> {
     let of = |artifact: &Artifact| {
         let (phase, map) = map_after(trial, artifact)?;

@@ -6,7 +6,7 @@ use treering_model::{Trial, Unit};
 use super::identity::utc;
 use crate::{Number, PageOrigin};
 
-/// Maximum number of different values of a fact that are named; further ones are counted.
+/// Maximum number of values of a fact that are named; further ones are counted.
 const NAMED: usize = 3;
 
 /// Names of the facts about time.
@@ -33,8 +33,8 @@ impl PageOrigin {
         Self { facts, commands: Vec::new() }
     }
 
-    /// Creates the origin of figures of which only the first and the last trials are given, so that
-    /// neither their number nor their duration is known.
+    /// Creates the origin of figures from only the first and the last trials, so that it states
+    /// neither the number of trials nor their duration.
     pub fn of_ends<'t>(trials: impl Iterator<Item = &'t Trial> + Clone) -> Self {
         let mut origin = Self::of_trials(trials.clone());
         origin.facts.retain(|(name, _)| name != MEASURED && name != DURATION);
@@ -114,10 +114,10 @@ fn device(trial: &Trial) -> Option<String> {
     Some(size.map_or_else(|| name.clone(), |size| format!("{name}, {size}")))
 }
 
-/// Bytes of a sector of the kernel's block layer.
+/// Sector size of the kernel's block layer, in bytes.
 const SECTOR_BYTES: f64 = 512.0;
 
-/// Time from which both ends are told in place of the duration: trials were made on several days.
+/// Time above which the first and the last date are shown instead of the duration.
 const LONG_MS: i64 = 2 * 86_400_000;
 
 /// Date of the first trial, and the time from its start to the end of the last one.

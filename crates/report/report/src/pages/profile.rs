@@ -13,8 +13,8 @@ use crate::{
     Aging, AgingVariant, Block, Chart, Latencies, LatencyVariant, Timeline, TimelineVariant,
 };
 
-/// Minimum share of a kind's calls in the time of all calls except syncs, for a chart; a few syncs
-/// may outlast all other calls.
+/// Minimum share of a kind of call in the time of all calls, for a chart. Syncs are left out of the
+/// total, as a few may take longer than all other calls.
 const TELLING_SHARE: f64 = 0.01;
 
 /// Maximum number of call kinds, phases and task kinds with charts in a job.
@@ -23,7 +23,7 @@ const MOST_OF_A_SORT: usize = 6;
 /// Maximum number of rounds whose tasks are drawn as dots; the trend uses all rounds.
 const DOTTED_ROUNDS: usize = 12;
 
-/// Charts of a job. `kinds` selects the kinds of task (all if `None`), `most` limits the charts of
+/// Charts of a job. `kinds` selects the kinds of task (all if `None`); `most` limits the charts of
 /// each sort.
 pub(super) fn of_job(profile: &JobProfile, kinds: Option<&[&str]>, most: usize) -> Vec<Block> {
     let most = most.min(2 * MOST_OF_A_SORT);
@@ -87,7 +87,7 @@ fn latencies(
     section("Latency of calls", &words, charts.collect(), most)
 }
 
-/// Kinds of call that take most of the time, and the names of the others.
+/// Kinds of call that take most of the time, and the names of the other kinds.
 fn telling_ops(variants: &[&VariantProfile]) -> (Vec<Op>, Vec<&'static str>) {
     let mut times: Vec<(Op, f64, u64)> = Vec::new();
     for op in Op::ALL {
@@ -172,8 +172,8 @@ fn timelines(
     section("Rate over time", &words.join(" "), charts, most)
 }
 
-/// Rounds of a phase on a variant that are long enough for a timeline; none when most are not,
-/// since the slow ones alone would not represent the variant.
+/// Rounds of a phase on a variant that are long enough for a timeline. Empty if most are not, since
+/// the slow rounds alone would not represent the variant.
 fn long_rounds<'s>(variant: &'s VariantProfile, phase: u32, name: &str) -> Vec<&'s PhaseTotals> {
     let own = variant
         .phases
@@ -215,8 +215,8 @@ fn of_phase(set: &[&VariantProfile], phase: u32, name: &str, title: &str) -> Opt
     })
 }
 
-/// Median, minimum and maximum over the rounds, as long as half of them continue. A single round
-/// has the extremes of its own seconds.
+/// Median, minimum and maximum over the rounds, for as long as half of them continue. For a single
+/// round, the extremes of its own seconds are used.
 fn merged(timelines: &[Vec<RateSlice>], divisor: f64) -> Vec<(f64, f64, f64)> {
     if let [only] = timelines {
         let of =

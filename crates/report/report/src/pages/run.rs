@@ -1,4 +1,4 @@
-//! End of `treering run`: short summary, store location, suggested commands.
+//! Page at the end of `treering run`: short summary, store location, suggested commands.
 
 use treering_analysis::summary;
 use treering_model::{Metric, Scope, Trial, Unit};
@@ -48,7 +48,7 @@ pub fn page(trial: &Trial, stored: Option<&StoreLocation<'_>>) -> Report {
     // Figures of the kinds are in the table above.
     let of_trial = trial.metrics.iter().filter(|m| m.primary && m.scope == Scope::Trial);
     let words = |metric: &Metric| match metric.unit {
-        // A latency is printed in whatever unit is short.
+        // A latency is printed in the unit that suits its size.
         Unit::Nanoseconds => metric_words(&metric.name, metric.unit),
         _ => metric.name.replace('_', " "),
     };

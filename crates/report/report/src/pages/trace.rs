@@ -3,12 +3,13 @@
 use serde_json::{Value, json};
 use treering_model::{Artifact, MODELLED_DISK, ModelledSeconds, Trial, Unit};
 use treering_trace::{
-    ARTIFACT_KIND, ARTIFACT_VERSION, CountingEvent, DeviceFigures, DiskCost, KindFigures,
-    LatencyFigures, TraceDigest, TraceFigures, TraceSummary, losses,
+    ARTIFACT_KIND, ARTIFACT_VERSION, CountingEvent, DiskCost, KindFigures, LatencyFigures,
+    TraceDigest, TraceFigures, TraceSummary, losses,
 };
 
 use crate::charts::trace::seeks;
-use crate::{Cell, Chart, Column, Report, Table, TraceChart, TraceChartRun};
+use crate::table::RowField;
+use crate::{Cell, Chart, Report, Table, TraceChart, TraceChartRun};
 
 /// Maximum number of phases side by side.
 const PHASES_BESIDE: usize = 6;
@@ -16,11 +17,11 @@ const PHASES_BESIDE: usize = 6;
 /// A trace with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TracedRun {
-    /// Name of the run: the command's or the file's.
+    /// Name of the run: the name of the command or the file.
     pub name: String,
     /// Figures of the trace.
     pub summary: TraceSummary,
-    /// Estimated cost of its requests on [`MODELLED_DISK`] for each device; empty if unknown.
+    /// Estimated cost of the requests on [`MODELLED_DISK`] for each device; empty if unknown.
     pub on_disk: Vec<DiskCost>,
 }
 
@@ -120,7 +121,7 @@ pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
     page.heading("Requests to the devices");
     let named: Vec<(&str, &TraceDigest)> =
         phases.iter().map(|(name, digest)| (name.as_str(), digest)).collect();
-    // Limit the columns to the page's width.
+    // Columns are limited to the width of a page.
     for some in named.chunks(PHASES_BESIDE) {
         page.table(figures(
             "device-requests",
@@ -136,31 +137,23 @@ pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
     }
 }
 
-/// Adds what was found about the block requests of a run, a row for each phase.
+/// Adds the figures of the block requests of a run, with a row for each phase.
 pub(super) fn add_found(page: &mut Report, trial: &Trial) {
     let phases = digests(trial);
     if phases.is_empty() {
         return;
     }
-    let columns = vec![
-        Column::long_text("phase"),
-        Column::count("requests"),
-        Column::mixed("read"),
-        Column::mixed("written"),
-        Column::long_text("seeks"),
-    ];
-    let mut table = Table::new("requests-found", "", columns).with_keys(1);
-    table.rows.extend(phases.iter().map(|(name, digest)| {
+    let row = |(name, digest): &(String, TraceDigest)| {
         let figures = &digest.figures;
         vec![
-            Cell::text(name),
-            count(figures.reads.requests + figures.writes.requests),
-            bytes(figures.reads.bytes),
-            bytes(figures.writes.bytes),
-            Cell::text(seeks(figures)),
+            RowField::long_text("phase", name),
+            RowField::count("requests", figures.reads.requests + figures.writes.requests),
+            RowField::mixed("read", bytes(figures.reads.bytes)),
+            RowField::mixed("written", bytes(figures.writes.bytes)),
+            RowField::long_text("seeks", seeks(figures)),
         ]
-    }));
-    page.table(table);
+    };
+    page.table(Table::from_rows("requests-found", "", phases.iter().map(row)));
 }
 
 /// Chart of digests stacked on one scale.
@@ -234,7 +227,7 @@ fn latency(of: &LatencyFigures, part: fn(&LatencyFigures) -> u64) -> Cell {
     Cell::measured((of.samples > 0).then(|| part(of) as f64), Unit::Nanoseconds)
 }
 
-/// Passes a cell through; missing for a trace without request order.
+/// Returns a cell; missing for a trace without request order.
 fn ordered(figures: &TraceFigures, cell: Cell) -> Cell {
     if figures.is_ordered() { cell } else { Cell::Missing }
 }
@@ -276,9 +269,7 @@ const KIND_ROWS: [KindRow; 6] = [
 
 /// Table with a column for each digest. Rows without values are left out.
 pub(crate) fn figures(name: &str, caption: &str, digests: &[(&str, &TraceDigest)]) -> Table {
-    let mut columns = vec![Column::text("figure")];
-    columns.extend(digests.iter().map(|(name, _)| Column::mixed(name)));
-    let mut table = Table::new(name, caption, columns);
+    let mut rows = Vec::new();
     let mut add = |title: String, cells: Vec<Cell>| {
         let nothing = |cell: &Cell| match cell {
             Cell::Missing => true,
@@ -286,9 +277,9 @@ pub(crate) fn figures(name: &str, caption: &str, digests: &[(&str, &TraceDigest)
             Cell::Text { .. } | Cell::Range { .. } => false,
         };
         if !cells.iter().all(nothing) {
-            let mut row = vec![Cell::text(title)];
-            row.extend(cells);
-            table.rows.push(row);
+            let figures = digests.iter().zip(cells);
+            let figures = figures.map(|((name, _), cell)| RowField::mixed(name, cell));
+            rows.push(std::iter::once(RowField::text("figure", title)).chain(figures).collect());
         }
     };
     for (title, of) in ROWS {
@@ -312,34 +303,25 @@ pub(crate) fn figures(name: &str, caption: &str, digests: &[(&str, &TraceDigest)
     for (title, of) in further_rows {
         add(title.to_owned(), digests.iter().map(|(_, digest)| of(&digest.figures)).collect());
     }
-    table
+    Table::from_rows(name, caption, rows)
 }
 
 fn devices(runs: &[TracedRun]) -> Table {
-    let columns = vec![
-        Column::text("run"),
-        Column::text("device"),
-        Column::count("requests"),
-        Column::number("read", Unit::Bytes),
-        Column::number("written", Unit::Bytes),
-        Column::count("seeks"),
-    ];
-    let mut table = Table::new("devices", "Each device", columns);
-    for run in runs {
-        table.rows.extend(run.summary.whole.figures.devices.iter().map(|device| {
-            let DeviceFigures { name, read_bytes, write_bytes, requests, seeks, .. } = device;
-            let is_ordered = run.summary.whole.figures.is_ordered();
+    let rows = runs.iter().flat_map(|run| {
+        let figures = &run.summary.whole.figures;
+        let is_ordered = figures.is_ordered();
+        figures.devices.iter().map(move |device| {
             vec![
-                Cell::text(&run.name),
-                Cell::text(name),
-                Cell::whole(*requests),
-                Cell::measured(*read_bytes as f64, Unit::Bytes),
-                Cell::measured(*write_bytes as f64, Unit::Bytes),
-                if is_ordered { Cell::whole(*seeks) } else { Cell::Missing },
+                RowField::text("run", &run.name),
+                RowField::text("device", &device.name),
+                RowField::count("requests", device.requests),
+                RowField::bytes("read", device.read_bytes),
+                RowField::bytes("written", device.write_bytes),
+                RowField::count("seeks", is_ordered.then_some(device.seeks)),
             ]
-        }));
-    }
-    table
+        })
+    });
+    Table::from_rows("devices", "Each device", rows)
 }
 
 /// Formats the traces as JSON, as `docs/trace.md` documents it. Unknown values are absent.
@@ -381,7 +363,7 @@ const OF_ORDER: [&str; 11] = [
     "read_following",
 ];
 
-/// Figures with derived values, without unknown ones.
+/// Figures and derived values, without those that are unknown.
 fn part(digest: &TraceDigest) -> Value {
     let figures = &digest.figures;
     let mut value = json!(figures);

@@ -94,7 +94,7 @@ struct PhaseIntervals<'t> {
     intervals: &'t [IntervalTotals],
 }
 
-/// Defines a form that omits values that are `None`, with the given field names.
+/// Defines a form with these field names that omits `None` values.
 macro_rules! figures {
     (
         $(#[$about:meta])*

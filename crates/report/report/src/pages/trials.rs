@@ -9,7 +9,7 @@ use crate::{Cell, Column, Report, Table};
 /// Maximum number of metrics in a row.
 const METRICS: usize = 3;
 
-/// A trial as listed: what a store knows without reading tasks.
+/// A trial as listed, with data that a store has without reading tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialRow {
     /// Id of the trial.
@@ -34,7 +34,7 @@ pub struct TrialRow {
     pub phases: u64,
     /// Number of tasks that ended; `None` where an imported log omits it.
     pub tasks: Option<u64>,
-    /// Reason for its exclusion from comparisons; `None` when it is included.
+    /// Reason for the exclusion of the trial from comparisons; `None` when it is included.
     pub excluded: Option<String>,
     /// Cell of a campaign that the trial belongs to.
     pub cell: Option<treering_model::Cell>,

@@ -52,7 +52,7 @@ fn detailed(round: usize, late: i64, slow: u64, filesystem: &str) -> Trial {
             op(Op::Create, 9_000 * slow),
             op(Op::Write, 4_000 * slow),
             op(Op::Close, 3),
-            // Other calls are drawn, however long a sync takes.
+            // Other calls are drawn even if a sync takes much longer.
             op(Op::Sync, 9_000_000_000),
         ],
         intervals: seconds.map(interval).collect(),
@@ -140,7 +140,7 @@ fn every_variant_has_a_curve_with_its_percentiles() {
         let curves = chart.descendants().filter(|node| node.attribute("class") == Some("curve"));
         assert_eq!(curves.count(), 3);
     }
-    // 9 µs and up to three times that; 1,200 calls of six trials.
+    // Latencies are 9 µs and up to three times as long, with 1,200 calls in six trials.
     let titles = titles(&document);
     let reported = |start: &str| titles.iter().filter(|title| title.starts_with(start)).count();
     for variant in ["ext4", "xfs", "btrfs"] {
@@ -321,7 +321,7 @@ fn every_chart_is_a_file_of_its_own() {
     ] {
         assert!(names.contains(&name), "{name}: {names:?}");
     }
-    // A chart in a file of its own names its variants too.
+    // A chart in a separate file names its variants, too.
     let latency = files.iter().find(|file| file.name.contains("latency-create")).unwrap();
     for word in ["ext4", "xfs", "btrfs", "Latency of create", "p99"] {
         assert!(latency.svg.contains(word), "{word}");

@@ -13,7 +13,7 @@ use treering_report::pages::comparison::{ComparisonView, DataFormat, PageDetail,
 
 use crate::rendered;
 
-/// Noise of a round, shared by both variants, and a little noise of each.
+/// Noise of a round that both variants share; each trial has little noise of its own.
 const ROUNDS: [f64; 9] = [1.00, 1.04, 0.97, 1.02, 0.99, 1.01, 0.98, 1.03, 0.96];
 const OWN: [f64; 9] = [1.001, 0.999, 1.002, 0.998, 1.000, 1.001, 0.999, 1.003, 0.997];
 
@@ -66,13 +66,13 @@ pub(crate) fn trial(round: usize, late: i64, factor: f64, filesystem: &str) -> T
 }
 
 pub(crate) fn variant(name: &str, late: i64, factor: f64, rounds: usize) -> ComparedVariant {
-    // The baseline goes first in every other round.
+    // The baseline runs first in every other round.
     let late = |round: usize| if round.is_multiple_of(2) { late } else { -late };
     let trials = (0..rounds).map(|round| trial(round, late(round), factor, name)).collect();
     ComparedVariant { name: name.to_owned(), factor: Factor::Filesystem, against: None, trials }
 }
 
-/// Nine rounds of three filesystems; a trial of the second failed.
+/// Nine rounds of three filesystems; one trial of the second filesystem failed.
 pub(crate) fn nine_rounds() -> Outcome {
     let (ext4, mut xfs, btrfs) =
         (variant("ext4", 0, 1.0, 9), variant("xfs", 500, 1.08, 9), variant("btrfs", 900, 0.9, 9));
@@ -130,7 +130,8 @@ fn one_run_against_one_in_every_format() {
     golden("comparison_single", &one_run());
 }
 
-/// A variant whose jobs have 16, 1 and 4 workers, with as many directories and fewer files each.
+/// A variant with jobs of 16, 1 and 4 workers, with one directory per worker and fewer files in
+/// each.
 fn of_workers(name: &str, late: i64, rounds: usize) -> ComparedVariant {
     let mut all = variant(name, late, if late > 0 { 1.25 } else { 1.0 }, rounds);
     let of_job = |(number, workers): (usize, u32)| {
@@ -147,7 +148,7 @@ fn of_workers(name: &str, late: i64, rounds: usize) -> ComparedVariant {
     all
 }
 
-/// Answer on one screen of a comparison of jobs with 16, 1 and 4 workers.
+/// Answer on one screen for a comparison of jobs with 16, 1 and 4 workers.
 fn answer_by_workers(rounds: usize) -> String {
     let (base, new) = (of_workers("base", 0, rounds), of_workers("new", 500, rounds));
     let outcome = compare(&base, &[new], &ComparisonTerms::default()).unwrap();
@@ -194,7 +195,7 @@ fn one_run_against_one_has_no_colour() {
     }
 }
 
-/// Fields of docs/json.md with their types.
+/// Checks the fields and types against docs/json.md.
 #[test]
 fn the_json_is_as_documented() {
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Exports, read back.
+//! Exports are read back and checked.
 
 use std::collections::BTreeSet;
 
@@ -184,7 +184,7 @@ fn table_cells_hold_no_control_characters_or_formulas() {
     for form in ExportForm::ALL.into_iter().filter(|&form| form != ExportForm::Json) {
         is_harmless_csv(&exported(form, &sample_trials()));
     }
-    // JSON is shown on terminals too.
+    // JSON is shown on terminals, too.
     let json = exported(ExportForm::Json, &sample_trials());
     assert!(!json.chars().any(|c| c != '\n' && is_unsafe(c)));
 }

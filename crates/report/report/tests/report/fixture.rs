@@ -1,4 +1,4 @@
-//! Synthetic trials, the same at every call. No number in them was measured.
+//! Synthetic trials, the same at every call. All numbers are invented.
 
 use treering_model::{
     BetterDirection, Caution, CautionCode, CpuTime, Ending, Fact, IntervalTotals, Latency, Metric,
@@ -43,7 +43,7 @@ fn ms(milliseconds: u64) -> u64 {
 fn op(op: Op, calls: u64, errors: u64, bytes: u64, fastest_ns: u64) -> OpTotals {
     let mut latency = Latency::new();
     for call in 0..calls.min(500) {
-        // Most calls near the fastest, one in fifty twenty times slower.
+        // Most calls are near the fastest; one in fifty is twenty times slower.
         let slow = if call % 50 == 49 { 20 } else { 1 };
         latency.record(slow * (fastest_ns + fastest_ns * (call % 50) / 50));
     }
@@ -155,7 +155,7 @@ fn metrics() -> Vec<Metric> {
     ]
 }
 
-/// A trial as a small aging run leaves it.
+/// A trial as recorded by a small aging run.
 pub(crate) fn aging() -> Trial {
     let mut at_ns = ms(12);
     let mut tasks = Vec::new();
@@ -204,7 +204,7 @@ pub(crate) fn failed_at_once() -> Trial {
     }
 }
 
-/// A trial killed in its second phase, with one task of it done.
+/// A trial killed in its second phase after completing one task of it.
 pub(crate) fn interrupted() -> Trial {
     let mut trial = aging();
     trial.phases.truncate(1);

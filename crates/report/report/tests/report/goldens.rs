@@ -187,7 +187,7 @@ fn terminal_narrow_and_in_colour() {
             .filter(|line| !line.contains("compilebench --dir"))
             .all(|line| line.chars().count() <= 60)
     );
-    // Colour only adds to the text.
+    // Colour is only added to the text.
     let painted = rendered(&page, &coloured);
     assert_ne!(painted, text);
     assert_eq!(without_colour(&painted), text);
@@ -216,7 +216,7 @@ fn names_of_formats_are_words_of_the_command_line() {
     assert_eq!(names, ["terminal", "plain", "markdown", "csv", "json", "html"]);
 }
 
-/// Names of all fields in a value, at any depth, except those of tasks, which an export has too.
+/// Names of all fields in a value, at any depth, except those of tasks, which exports contain, too.
 fn fields(value: &serde_json::Value, names: &mut std::collections::BTreeSet<String>) {
     match value {
         serde_json::Value::Object(object) => {

@@ -9,7 +9,7 @@ use crate::fixture::{self, HOSTILE};
 use crate::goldens::{row, show};
 use crate::rendered;
 
-/// Every page with hostile text in every place.
+/// All pages with hostile text in all fields.
 fn pages() -> Vec<Report> {
     let trial = fixture::hostile();
     let mut row = row(&trial, Some(trial.ending.clone()));

@@ -1,5 +1,5 @@
-//! HTML pages: well-formed, complete, small, and immune to hostile text. Appearance is not fixed by
-//! goldens; required and forbidden contents are.
+//! HTML pages are well-formed, complete, small, and immune to hostile text. Tests require or forbid
+//! contents; no golden fixes the appearance.
 
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
@@ -19,7 +19,7 @@ use crate::hostile::is_harmless_csv;
 use crate::mail::{block, text};
 use crate::rendered;
 
-/// Void elements of HTML in generated pages; all are in the head.
+/// Void elements of HTML in generated pages, all of them in the head.
 const VOID: [&str; 2] = ["<meta ", "<link "];
 
 pub(crate) fn html(report: &Report) -> String {
@@ -33,7 +33,7 @@ fn of_outcome(outcome: &Outcome) -> String {
     ))
 }
 
-/// Page as XML: without the doctype, style, script and void elements.
+/// Converts a page to XML by removing the doctype, style, script and void elements.
 pub(crate) fn as_xml(html: &str) -> String {
     let mut text = html.strip_prefix("<!DOCTYPE html>").unwrap().to_owned();
     for (from, to) in [("<style>", "</style>"), ("<script>", "</script>")] {
@@ -166,7 +166,7 @@ fn charts_show_every_ratio_and_every_trial() {
     let document = Document::parse(&xml).unwrap();
     let primary: Vec<_> =
         outcome.comparisons.iter().filter(|comparison| comparison.primary).collect();
-    // Once in the wide and once in the narrow drawing, each with its texts.
+    // Each row occurs once in the wide and once in the narrow drawing, with its texts.
     let rows = with_class(&document, "row");
     assert_eq!(rows.len(), primary.len() * 2);
     for comparison in &primary {
@@ -178,8 +178,8 @@ fn charts_show_every_ratio_and_every_trial() {
         };
         assert!(rows.iter().filter(reported).count() >= 1);
     }
-    // Three metrics in the wide drawings; nine rounds of btrfs, eight of xfs, whose fourth trial
-    // failed.
+    // The wide drawings have three metrics with nine rounds of btrfs and eight of xfs, whose fourth
+    // trial failed.
     let titles = document.descendants().filter(|node| node.has_tag_name("title")).map(text_of);
     let of_rounds = titles.filter(|title| title.contains(", round ")).count();
     assert_eq!(of_rounds, 3 * (8 + 9));
@@ -371,7 +371,7 @@ fn a_wide_interval_ends_in_an_arrow() {
     let text = drawn(vec![narrow.clone()]);
     assert!(!text.contains("beyond the chart") && !text.contains(arrow));
     let text = drawn(vec![narrow, wide]);
-    // Both ends in both drawings; the figures state the clipped values.
+    // Both ends are clipped in both drawings; the figures state the clipped values.
     assert!(text.contains("beyond the chart"));
     assert_eq!(text.matches(arrow).count(), 4);
     assert!(text.contains("1.020 (0.002–900)"), "{text}");
@@ -421,7 +421,7 @@ fn a_job_has_at_most_twelve_charts_of_rounds() {
             _ => None,
         })
         .collect();
-    // Fifty contenders of three metrics, five in a chart.
+    // There are fifty contenders of three metrics, with five in each chart.
     assert_eq!(left_out.len(), 12);
     assert_eq!(left_out.iter().sum::<usize>(), 18);
     assert!(report.title.ends_with("kernel-6.12.6 and 44 more against kernel-6.12.0"));

@@ -1,4 +1,4 @@
-//! Layout pages, JSON and maps, with any directory names.
+//! Pages, JSON and maps of layouts with any directory names.
 
 use serde_json::Value;
 use treering_model::{
@@ -42,7 +42,7 @@ fn map() -> LayoutMap {
     LayoutMap {
         cell_bytes: 4096,
         groups: vec![group("", 4096), group(ODD, 6000), group("b", 10)],
-        // Indices of groups that do not exist, and more bytes than there is space.
+        // The cell refers to groups that do not exist and has more bytes than space.
         cells: vec![
             cell(4096, &[]),
             cell(0, &[(0, 4096)]),

@@ -95,7 +95,8 @@ proptest! {
         assert_mailable(&rendered(&Report { title, blocks }, by_name("plain").unwrap()));
     }
 
-    /// Property excludes command lines, which a terminal wraps itself so that they can be copied.
+    /// Command lines are excluded from the property, since a terminal wraps them itself so that
+    /// they can be copied.
     #[test]
     fn any_document_fits_a_terminal(
         title in text(),

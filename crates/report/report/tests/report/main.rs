@@ -1,10 +1,10 @@
 //! Tests of pages, formats and exports, in one binary.
 //!
-//! `fixture` builds the trials; `goldens` compares every page in every format; `hostile` supplies
-//! hostile texts; `comparison` covers comparisons in the same way; `html` checks the HTML's
-//! contents, and `charts` the drawings; `mail` checks the 72 columns of plain text; `overview`
-//! checks the head of a comparison page, `scaling` the page of a sweep over ranks; `exports` reads
-//! every export back; `pictures` has the rules of all pictures.
+//! `fixture` builds the trials; `goldens` compares every page in every format with golden files,
+//! and `comparison` does so for comparisons; `hostile` supplies hostile texts; `html` checks the
+//! contents of HTML, and `charts` the drawings; `mail` checks the 72 columns of plain text;
+//! `overview` checks the head of a comparison page, `scaling` the page of a sweep over ranks;
+//! `exports` reads every export back; `pictures` checks the rules of all pictures.
 
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 

@@ -1,4 +1,4 @@
-//! Observer results of a comparison: a table of their own, plots on one scale, and pages that stay
+//! Observer results of a comparison have a separate table and plots on one scale, and keep pages
 //! small for any number of requests.
 
 use treering_analysis::compare::{
@@ -18,8 +18,8 @@ use crate::html::{assert_sound, html};
 
 const PHASES: [&str; 3] = ["initial", "aging", "final"];
 
-/// A digest as large as one of a million requests: a map with the maximum number of cell runs, and
-/// a thousand time slices.
+/// A digest as large as that of a million requests, with the maximum number of cell runs in a map,
+/// and a thousand time slices.
 fn digest(seed: u64) -> TraceDigest {
     let mut digest = TraceDigest::default();
     let mut state = seed;
@@ -221,7 +221,7 @@ fn a_page_about_millions_of_requests_stays_small_and_sound() {
     assert_sound(&text);
     assert!(text.contains("Device activity in phase aging"));
     assert!(text.contains("x&lt;s on loop7") && !text.contains("x<s"));
-    // Two variants in three phases: six million requests.
+    // Two variants in three phases represent six million requests.
     let drawn: usize = text.matches("class=\"cells").count();
     assert_eq!(drawn, 12, "reads and writes of each");
     assert!(text.len() < 500_000, "{} bytes", text.len());

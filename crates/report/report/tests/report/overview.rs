@@ -1,5 +1,5 @@
-//! Head of a comparison page: one verdict for one quantity, a headline that names jobs, intervals
-//! that agree with verdicts, an overview before everything else, and a brief page for mails.
+//! Head of a comparison page: one verdict for each quantity, a headline that names jobs, intervals
+//! that agree with verdicts, an overview before the details, and a brief page for mails.
 
 use std::time::Duration;
 
@@ -75,11 +75,11 @@ fn one_quantity_has_one_verdict_in_all_its_units() {
             (leader.verdict, None, None)
         );
     }
-    // CPU time is a quantity of its own.
+    // CPU time is a separate quantity.
     assert_eq!(comparison_of(&outcome, "create/cpu_seconds").same_as, None);
 }
 
-/// Time-limited runs all last equally long, which says nothing about the rate.
+/// Time-limited runs all have the same duration, which is independent of the rate.
 #[test]
 fn rates_and_seconds_of_unequal_work_are_different_quantities() {
     let timed = |name: &str, late: i64, factor: f64, limit: bool| {

@@ -44,7 +44,7 @@ fn page_with(chart: Chart) -> String {
     text
 }
 
-/// Horizontal places of the dots of each row in the wide drawing.
+/// Horizontal positions of the dots in each row of the wide drawing.
 fn dots(text: &str) -> Vec<Vec<f64>> {
     let xml = as_xml(text);
     let document = Document::parse(&xml).unwrap();
@@ -70,7 +70,7 @@ fn more_to_the_right_is_better_whatever_the_metric() {
     assert!(dots[2][0] < dots[0][0]);
     assert!(text.contains("◀ worse") && text.contains("better ▶"), "{text}");
     assert!(!text.contains("◀ better") && !text.contains("worse ▶"), "{text}");
-    // Both rows, in both drawings.
+    // Both rows occur in both drawings.
     assert_eq!(text.matches(">1.250 (").count(), 2 * 2, "{text}");
 }
 
@@ -167,7 +167,7 @@ fn a_history_by_date_has_dates_below_it_at_their_distances() {
         circles.map(|circle| circle.attribute("cx").unwrap().parse().unwrap()).collect();
     assert_eq!(x.len(), 4);
     assert!(x[1] - x[0] < (x[2] - x[1]) / 50.0, "{x:?}");
-    // A kernel is known by its name.
+    // Kernels are labelled by their names.
     assert!(of("kernel").contains(">day</text>"));
 }
 
@@ -308,7 +308,7 @@ fn a_chart_for_a_paper_is_three_and_a_half_inches_wide_and_light() {
         assert_eq!(root.attribute("width"), Some("3.5in"), "{}", paper.name);
         let units: f64 =
             root.attribute("viewBox").unwrap().split(' ').nth(2).unwrap().parse().unwrap();
-        // Letters of 13 units, at 72 points an inch.
+        // Letters have 13 units; an inch has 72 points.
         let points = 13.0 / units * 3.5 * 72.0;
         assert!((7.5..9.0).contains(&points), "{}: {points}", paper.name);
         assert!(!paper.svg.contains("prefers-color-scheme"));

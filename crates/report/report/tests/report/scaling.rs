@@ -1,4 +1,4 @@
-//! Sweeps over ranks: the ideal, efficiency and the Universal Scalability Law, as far as sizes and
+//! Sweeps over ranks: ideal, efficiency and the Universal Scalability Law, as far as sizes and
 //! noise determine them.
 
 use treering_analysis::sweep::sweeps;
@@ -41,8 +41,8 @@ fn trial(job: &str, round: u32, value: f64) -> Trial {
     }
 }
 
-/// Page of a sweep over these ranks, with rounds alternately above and below the throughput by
-/// `noise`.
+/// Page of a sweep over these ranks; the rounds deviate from the throughput by `noise`, alternately
+/// upwards and downwards.
 fn swept(ranks: &[u32], noise: f64, throughput: impl Fn(f64) -> f64) -> Report {
     let of = |(place, ranks): (usize, &u32)| -> Vec<Trial> {
         let trial_of = |round: u32| {
@@ -65,7 +65,7 @@ fn model(n: f64) -> f64 {
 }
 
 fn text(report: &Report) -> String {
-    // Joined to one line, since wrapping varies.
+    // Lines are joined, since the wrapping may vary.
     rendered(report, &Plain { width: 100 }).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -129,7 +129,7 @@ fn curves_have_the_intervals_of_their_points_and_two_keys_a_picture() {
     let charts = || report.blocks.iter().filter(|block| matches!(block, Block::Chart(_)));
     assert_eq!(charts().count(), 2);
     let page = html(&report);
-    // A line and two caps for each of the six points.
+    // Each of the six points has a line and two caps.
     assert_eq!(page.matches("class=\"whisker\"").count(), 18, "{page}");
     assert!(page.contains("iodepth=16, size 1M: "), "each point can be read: {page}");
     assert_eq!(page.matches("fill-opacity=\"0.75\"").count(), 2, "the best cells: {page}");

@@ -1,4 +1,4 @@
-//! Facts of the environment that a comparison reads, and how two values of one are compared.
+//! Environment facts that a comparison reads, and methods of comparing their values.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use treering_model::{
 use super::values::chosen;
 use crate::compare::caution::ComparisonCautionCode as Code;
 
-/// Tolerated relative difference of the memory that two kernels find on one machine.
+/// Tolerated relative difference of the memory that two kernels report on one machine.
 pub(super) const MEMORY_TOLERANCE: f64 = 0.01;
 
 /// Method by which the values of a fact are compared.
@@ -18,12 +18,12 @@ pub(super) const MEMORY_TOLERANCE: f64 = 0.01;
 pub(super) enum FactComparison {
     /// Compares whole values.
     Exact,
-    /// Compares the bracketed choice of a list such as `[none] mq-deadline`; the other choices a
-    /// kernel offers make no difference.
+    /// Compares the bracketed choice of a list such as `[none] mq-deadline`; the other choices
+    /// offered by the kernel do not matter.
     Bracketed,
-    /// Compares word by word; only the words that one variant lacks are reported.
+    /// Compares word by word; only words that one variant lacks are reported.
     Words,
-    /// Compares as numbers with a tolerance: another kernel reserves another part of the memory.
+    /// Compares as numbers with a tolerance, since kernels reserve different amounts of memory.
     Approximate,
 }
 
@@ -44,7 +44,7 @@ impl FactComparison {
 
 use FactComparison::{Approximate, Bracketed, Exact, Words};
 
-/// Facts that should agree, each with the caution raised when they do not.
+/// Facts that should have the same value, each with the caution that is raised otherwise.
 pub(super) const FACTS: [(&str, Code, FactComparison); 44] = [
     ("kernel.release", Code::KernelsDiffer, Exact),
     (BUILD, Code::KernelsDiffer, Exact),
@@ -99,11 +99,11 @@ pub(super) const RELEASE: &str = "kernel.release";
 pub(super) const CONFIGURATION: &str = "kernel.config";
 pub(super) const SWAP: &str = "memory.swap_bytes";
 pub(super) const FREE_INODES: &str = "filesystem.free_inodes";
-/// Memory and processors that a guest was given; what its kernel finds of them is less.
+/// Memory and processors assigned to a guest; its kernel reports less.
 pub(super) const GUEST_MEMORY: &str = "guest.memory_bytes";
 pub(super) const GUEST_CPUS: &str = "guest.cpus";
 
-/// Fact that tells what a guest was given, in place of what its kernel found.
+/// Fact with the amount assigned to a guest, which replaces the amount its kernel reported.
 pub(super) fn given_to_guest(found: &str) -> Option<&'static str> {
     match found {
         "memory.bytes" => Some(GUEST_MEMORY),

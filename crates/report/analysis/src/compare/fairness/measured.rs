@@ -1,4 +1,4 @@
-//! Measured time of a primary metric, for any workload: too short a time is not conclusive.
+//! Measured time of a primary metric, for any workload; too short a time is not conclusive.
 
 use treering_model::metrics::times;
 use treering_model::{Metric, Scope, Trial, Unit};
@@ -11,8 +11,8 @@ use crate::compare::terms::ComparisonTerms;
 /// seconds) weighs as much as the work.
 pub(super) const SHORT_SECONDS: f64 = 1.0;
 
-/// Describes the primary metrics measured for too short a time: the median time of the variant that
-/// took less. A deliberate time limit makes no difference.
+/// Describes the primary metrics that were measured for too short a time, by the median time of the
+/// variant that took less. A deliberate time limit is treated alike.
 pub(super) fn too_short(
     baseline: &[&Trial],
     contender: &[&Trial],
@@ -35,8 +35,8 @@ pub(super) fn too_short(
     short.collect()
 }
 
-/// Measured time of a metric in a trial, in seconds: the trial's own figure, else the time of its
-/// tasks, else an upper bound; `None` if unknown.
+/// Measured time of a metric in a trial, in seconds: the metric's own time, otherwise the time of
+/// its tasks, otherwise an upper bound; `None` if unknown.
 fn measured_seconds(trial: &Trial, metric: &Metric) -> Option<f64> {
     let beside = |name: &str| {
         let is_it = |candidate: &&Metric| candidate.scope == metric.scope && candidate.name == name;
@@ -45,7 +45,7 @@ fn measured_seconds(trial: &Trial, metric: &Metric) -> Option<f64> {
     if let Some(elapsed) = beside(times::ELAPSED_SECONDS.name) {
         return Some(elapsed.value);
     }
-    // An amount divided by its rate is the time.
+    // Dividing an amount by its rate gives the time.
     let own = trial
         .metrics
         .iter()

@@ -43,7 +43,7 @@ impl<'t> VariantView<'t> {
     }
 }
 
-/// Cautions about one variant by itself.
+/// Cautions about a single variant.
 pub(super) fn of_variant(variant: VariantView<'_>) -> Vec<ComparisonCaution> {
     let mut cautions = Vec::new();
     let failed: Vec<&&Trial> = variant.rounds.iter().filter(|trial| !is_completed(trial)).collect();
@@ -115,10 +115,10 @@ pub(super) fn of_job(
         cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
         return cautions;
     }
-    // Amounts of work are comparable only where both trials of a pair completed.
+    // Amounts of work are comparable only if both trials of a pair completed.
     let unequal = unequal_work(&baseline, &contender);
     let about = format!("{label}: a trial of '{}' against one of '{}': ", names.0, names.1);
-    // Options that a variant changes by the plan may change the work.
+    // Options that a variant changes in the plan may change the amount of work.
     let is_declared = baseline.iter().chain(&contender).any(|trial| changed_job(trial).is_some());
     let unequal = of_list(Code::UnequalWork, about, &unequal);
     cautions.extend(unequal.map(|caution| caution.declared_if(is_declared)));
@@ -150,7 +150,7 @@ pub(super) fn of_job(
     cautions
 }
 
-/// Caution about variants that did not interleave, or always in the same order.
+/// Caution about variants that did not interleave, or that always ran in the same order.
 fn of_order(
     rounds: &AlignedTrials<'_>,
     names: (&str, &str),
@@ -167,7 +167,7 @@ fn of_order(
     let pairs = rounds.baseline.iter().copied().zip(rounds.contender.iter().copied());
     let pairs = pairs.filter(|(base, other)| is_completed(base) && is_completed(other));
     let (baseline, contender): (Vec<&Trial>, Vec<&Trial>) = pairs.unzip();
-    // Steps on one filesystem have their order by their nature.
+    // Steps on one filesystem have a fixed order.
     let are_steps = baseline.iter().chain(&contender).all(|trial| fact(trial, STEP_FACT).is_some());
     if are_steps {
         return None;
@@ -198,7 +198,8 @@ fn completed<'t>(trials: &[&'t Trial]) -> Vec<&'t Trial> {
 /// Tolerated difference of randomly drawn work, as a share of the larger variant's.
 const DRAWN_SLACK: f64 = 0.02;
 
-/// Reports whether the trials of both variants did the same work, which no time limit ended.
+/// Reports whether the trials of both variants did the same work and none was ended by a time
+/// limit.
 pub(super) fn is_equal_work(job: &ComparedJob<'_>) -> bool {
     let (baseline, contender) = (completed(&job.rounds.baseline), completed(&job.rounds.contender));
     let mut trials = baseline.iter().chain(&contender);
@@ -208,7 +209,7 @@ pub(super) fn is_equal_work(job: &ComparedJob<'_>) -> bool {
 /// Name of the workload that runs any program.
 const COMMAND: &str = "command";
 
-/// Describes the work by which the median trials of the two variants differ.
+/// Describes differences between the median trials of both variants in the amount of work.
 fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
     type TrialAmount = fn(&Trial) -> u64;
     let kinds: [(&str, TrialAmount); 3] = [
@@ -219,14 +220,14 @@ fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
     let work = baseline.iter().chain(contender).map(|trial| work_of(trial)).next();
     let slack = match work {
         Some(WorkLimit::Named) => return unequal_named_work(baseline, contender),
-        // The amount of work is the result.
+        // In a timed run, the amount of work is the result.
         Some(WorkLimit::Timed) => return Vec::new(),
         Some(WorkLimit::Drawn) => DRAWN_SLACK,
         Some(WorkLimit::Fixed) | None => 0.0,
     };
     let mut differences = Vec::new();
     for (name, amount) in kinds {
-        // What the kernel charges to a command has what the filesystem makes dirty for itself.
+        // Bytes that the kernel charges to a command include metadata written by the filesystem.
         if name == "bytes" && baseline.iter().any(|trial| trial.beginning.workload == COMMAND) {
             continue;
         }
@@ -242,8 +243,8 @@ fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
     differences
 }
 
-/// Describes the metrics that the user named as work, and by which the median trials of the two
-/// variants differ. What the kernel charged to a program is an outcome.
+/// Describes differences between the median trials of both variants in the metrics that the user
+/// named as work. Bytes that the kernel charged to a program are a result, not work.
 fn unequal_named_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
     let named: BTreeSet<&str> = (baseline.iter().chain(contender))
         .filter_map(|trial| fact(trial, WorkLimit::METRICS_FACT))
@@ -262,10 +263,10 @@ fn unequal_named_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> 
     named.iter().filter_map(difference).collect()
 }
 
-/// Workload whose recorded bytes are what the kernel charged, also in trials that do not say so.
+/// Workload whose bytes are those charged by the kernel, even in trials that do not record it.
 const PROGRAMS: &str = "command";
 
-/// Determinant of the amount of work a trial does.
+/// Determines what limits the amount of work of a trial.
 fn work_of(trial: &Trial) -> WorkLimit {
     if trial.beginning.workload == PROGRAMS {
         return WorkLimit::Named;
@@ -273,7 +274,7 @@ fn work_of(trial: &Trial) -> WorkLimit {
     fact(trial, WorkLimit::FACT).map_or(WorkLimit::Fixed, WorkLimit::from_name)
 }
 
-/// Number of operations of a trial: tasks of its phases, or those that its metrics summarise.
+/// Number of operations of a trial: tasks of its phases, or tasks summarised by its metrics.
 fn operations(trial: &Trial) -> u64 {
     let of_phases: u64 = trial.phases.iter().map(|phase| u64::from(phase.tasks)).sum();
     let of_metrics = || trial.metrics.iter().map(|metric| metric.tasks).sum();

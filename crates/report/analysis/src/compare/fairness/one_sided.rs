@@ -10,8 +10,8 @@ use super::VariantView;
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use crate::compare::variant::Factor;
 
-/// Cautions that are no difference of conditions: undropped caches have a caution of their own, the
-/// others follow from a variant's speed or from where results were kept.
+/// Cautions that do not describe a difference of conditions. Undropped caches have a caution of
+/// their own; the others depend on the speed of a variant or on the place of the results.
 const ELSEWHERE: [CautionCode; 6] = [
     CautionCode::CachesNotDropped,
     CautionCode::StoreStaged,
@@ -21,11 +21,11 @@ const ELSEWHERE: [CautionCode; 6] = [
     CautionCode::RequestsLate,
 ];
 
-/// Cautions that only the plan of a trial can bring about, by a key of its variant.
+/// Cautions that are only caused by a key of a variant in a plan.
 const DECLARED: [CautionCode; 1] = [CautionCode::Handicapped];
 
-/// Cautions about the cautions that the trials of one variant carry and those of the other do not,
-/// or clearly more seldom: a difference between the variants.
+/// Cautions about cautions that the trials of one variant carry and those of the other do not, or
+/// clearly less often, which indicates a difference between the variants.
 pub(in crate::compare) fn of_cautions(
     baseline: VariantView<'_>,
     contender: VariantView<'_>,
@@ -49,7 +49,8 @@ pub(in crate::compare) fn of_cautions(
     let p_values: Vec<f64> =
         kinds.iter().filter_map(|kind| shares(kind)[0].p_value(shares(kind)[1])).collect();
     let corrected = holm(&p_values).unwrap_or_default();
-    // For each of both variants, what it has more often: first undeclared, then declared.
+    // Cautions that each variant has more often than the other: first undeclared ones, then
+    // declared ones.
     let mut descriptions: [[Vec<String>; 2]; 2] = Default::default();
     for (kind, p) in kinds.iter().zip(corrected) {
         let (code, [left, right]) = (&kind.0, shares(kind));
@@ -84,7 +85,7 @@ pub(in crate::compare) fn of_cautions(
     cautions
 }
 
-/// Number of a variant's trials that carry a caution.
+/// Number of trials of a variant that carry a caution, and number of its trials.
 #[derive(Clone, Copy)]
 pub(super) struct Share {
     pub(super) count: usize,
@@ -99,8 +100,8 @@ impl Share {
         fisher_exact(pair(self), pair(other)).ok()
     }
 
-    /// Reports whether all trials of one variant have it and none of the other: so few that no
-    /// test can tell may still differ in that.
+    /// Reports whether all trials of one variant have the caution and none of the other. With few
+    /// trials this is a difference even if no test can be significant.
     fn is_apart(self, other: Self) -> bool {
         let is_all = |share: Self| share.count == share.of;
         (is_all(self) && other.count == 0) || (is_all(other) && self.count == 0)
@@ -110,7 +111,7 @@ impl Share {
         self.count * other.of > other.count * self.of
     }
 
-    /// Reports whether the counts differ by more than chance.
+    /// Reports whether the counts differ by more than chance explains.
     pub(super) fn differs(self, other: Self) -> bool {
         self.is_apart(other) || self.p_value(other).is_some_and(|p| p < ALPHA)
     }
@@ -122,28 +123,28 @@ impl fmt::Display for Share {
     }
 }
 
-/// Cautions that need time to be seen: the clocks of CPUs tick a hundred times a second.
+/// Cautions that only longer trials can have, as CPU time is counted in ticks of 1/100 s.
 const TIMED: [CautionCode; 2] = [CautionCode::OtherLoad, CautionCode::Stolen];
-/// Shortest trial that can have them, in nanoseconds.
+/// Shortest trial that can have these cautions, in nanoseconds.
 const TIMED_SHORTEST_NS: u64 = 500_000_000;
 
-/// Reports whether a trial could have a caution: of shorter trials it is unknown, so that a faster
-/// variant does not seem to be the quieter one.
+/// Reports whether a trial can show a caution. Shorter trials are not counted as free of it, so
+/// that a faster variant does not seem to be less disturbed.
 fn is_observable(code: CautionCode, trial: &Trial) -> bool {
     !TIMED.contains(&code)
         || trial.wall_ns >= TIMED_SHORTEST_NS
         || trial.cautions.iter().any(|caution| caution.code == code)
 }
 
-/// Reports whether all trials of a variant are of a plan.
+/// Reports whether all trials of a variant belong to a plan.
 fn is_of_plan(variant: VariantView<'_>) -> bool {
     variant.rounds.iter().all(|trial| trial.beginning.cell.is_some())
 }
 
-/// Code of a caution, and for handicaps, which may differ in size, its message.
+/// Code of a caution, with its message for handicaps, which may differ in size.
 type CautionKind<'t> = (CautionCode, &'t str);
 
-/// Number of trials with each caution, with the message of the first.
+/// Number of trials with each caution, and the message of the first one.
 type CautionCounts<'t> = BTreeMap<CautionKind<'t>, (usize, &'t str)>;
 
 fn counted(variant: VariantView<'_>) -> CautionCounts<'_> {

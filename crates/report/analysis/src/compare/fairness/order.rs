@@ -1,17 +1,18 @@
-//! Order of the trials of two variants: whether they interleave, and whether the same variant
-//! always ran first.
+//! Order of the trials of two variants: interleaving, and rounds in which the same variant always
+//! ran first.
 
 use treering_model::Trial;
 
-/// Number of pairs from which an unchanging order cannot come from a fair schedule by chance.
+/// Minimum number of pairs at which a fair schedule cannot have the same order throughout by
+/// chance.
 pub(super) const PAIRS_FEWEST: usize = 4;
-/// Chance below which an order that changes now and then counts as one that does not.
+/// Probability below which an order that rarely changes counts as unchanging.
 const UNLIKELY_ORDER: f64 = 0.01;
-/// Share of a variant's trials before all, or after all, of the other's from which the variants
-/// count as not interleaved.
+/// Share of a variant's trials that precede all, or follow all, of the other's trials above which
+/// the variants count as not interleaved.
 const APART_SHARE: f64 = 0.75;
 
-/// Explains why the variants did not interleave; `None` if they did. Each variant must have at
+/// Explains why the variants are not interleaved; `None` if they are. Each variant must have at
 /// least two trials.
 pub(super) fn apart(
     baseline: &[&Trial],
@@ -51,19 +52,19 @@ pub(super) fn apart(
     })
 }
 
-/// Rounds of one order: the same variant went first in all of them, or in nearly all.
+/// Order in which the same variant ran first in all rounds, or in nearly all.
 pub(super) struct OneSidedOrder<'n> {
     /// Name of the variant that ran first.
     pub first: &'n str,
     /// Name of the variant that ran second.
     pub second: &'n str,
-    /// Number of rounds in which it was so.
+    /// Number of rounds in this order.
     pub rounds: usize,
 }
 
-/// Order that hardly ever changed: the same variant ran first in all of four rounds or more, or so
-/// often that drawing the order at random gives as much in fewer than [`UNLIKELY_ORDER`] of
-/// campaigns. `None` if the order changed or is unknown.
+/// Order that hardly ever changed: the same variant ran first in all of at least four rounds, or so
+/// often that a random order does so in less than [`UNLIKELY_ORDER`] of campaigns. `None` if the
+/// order changed or is unknown.
 pub(super) fn one_sided_order<'n>(
     baseline: &[&Trial],
     contender: &[&Trial],
@@ -84,8 +85,8 @@ pub(super) fn one_sided_order<'n>(
         .find(|order| is_one_sided(order.rounds))
 }
 
-/// Chance that so many rounds or more of all have the same variant first, whichever it is, if the
-/// order of each is drawn at random (two-sided binomial).
+/// Probability that one variant, whichever it is, runs first in at least `rounds` of `all` rounds
+/// with random order (two-sided binomial).
 fn chance_of(rounds: usize, all: usize) -> f64 {
     let mut ways = 1.0;
     let mut tail = 0.0;
@@ -102,13 +103,14 @@ fn times(trials: &[&Trial]) -> Vec<i64> {
     times
 }
 
-/// Number of moments before all of the others, and after all of them. Both lists ascend.
+/// Number of times before all of the others, and after all of them. Both lists are ascending.
 fn outside(own: &[i64], others: &[i64]) -> (usize, usize) {
     let (Some(first), Some(last)) = (others.first(), others.last()) else { return (0, 0) };
     (own.iter().filter(|at| *at < first).count(), own.iter().filter(|at| *at > last).count())
 }
 
-/// Maximum number of disjoint pairs of adjacent trials from different variants. Both lists ascend.
+/// Maximum number of disjoint pairs of adjacent trials from different variants. Both lists are
+/// ascending.
 fn neighbours(left: &[i64], right: &[i64]) -> usize {
     let of = |times: &[i64], variant: bool| -> Vec<(i64, bool)> {
         times.iter().map(|at| (*at, variant)).collect()
@@ -118,7 +120,7 @@ fn neighbours(left: &[i64], right: &[i64]) -> usize {
     let (mut count, mut place) = (0, 0);
     while place + 1 < order.len() {
         let (current, next) = (order[place], order[place + 1]);
-        // Trials that began at the same moment have no order.
+        // The order of trials with the same start time is unknown.
         if current.1 == next.1 && current.0 != next.0 {
             place += 1;
         } else {

@@ -22,13 +22,13 @@ use super::{VariantView, listed};
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use crate::compare::variant::{Factor, fact};
 
-/// Tolerated relative difference of filesystem capacities: filesystems reserve different shares, so
-/// only larger differences mean different devices.
+/// Tolerated relative difference of filesystem capacities. Filesystems reserve different shares, so
+/// only larger differences indicate different devices.
 const SIZE_TOLERANCE: f64 = 0.05;
 /// Tolerated difference of the share in use.
 const FREE_TOLERANCE: f64 = 0.03;
 
-/// A variant with the facts of all its trials by name, cached because they are looked up often.
+/// Variant with the facts of all its trials by name, cached because they are looked up often.
 pub(super) struct VariantFacts<'t> {
     pub(super) variant: VariantView<'t>,
     facts: HashMap<&'t str, Vec<&'t str>>,
@@ -54,7 +54,7 @@ impl<'t> VariantFacts<'t> {
     /// Distinct values of a fact.
     pub(super) fn values(&self, name: &str) -> BTreeSet<&'t str> {
         let values = self.values_of(name);
-        // Consecutive trials mostly have the same value: skip repetitions cheaply.
+        // Consecutive trials mostly have the same value, so repetitions are skipped cheaply.
         let changes =
             values.iter().enumerate().filter(|(at, value)| *at == 0 || values[at - 1] != **value);
         changes.map(|(_, value)| *value).collect()
@@ -66,7 +66,7 @@ impl<'t> VariantFacts<'t> {
         median(&parsed.collect::<Vec<f64>>()).ok()
     }
 
-    /// Reports whether what a guest was given tells more than what its kernel found.
+    /// Reports whether a fact about the guest's assigned resources replaces this one.
     pub(super) fn is_told_by_guest(&self, name: &str) -> bool {
         given_to_guest(name).is_some_and(|given| !self.values_of(given).is_empty())
     }
@@ -82,7 +82,7 @@ impl<'t> VariantFacts<'t> {
 pub(super) struct VariantPair<'t> {
     pub(super) baseline: VariantFacts<'t>,
     pub(super) contender: VariantFacts<'t>,
-    /// Messages by code, apart for what a plan declares.
+    /// Messages by code, with those declared by a plan kept apart.
     differing: BTreeMap<(Code, bool), Vec<String>>,
 }
 
@@ -127,7 +127,7 @@ pub(in crate::compare) fn of_places(
     pair.differing.into_iter().map(caution).collect()
 }
 
-/// Facts known of one variant only: of the baseline, and of the contender.
+/// Facts known for one variant only: for the baseline, and for the contender.
 #[derive(Default)]
 struct OneSidedFacts {
     known: [Vec<&'static str>; 2],
@@ -182,7 +182,7 @@ impl VariantPair<'_> {
         self.differing.entry((code, is_declared)).or_default().push(message);
     }
 
-    /// Reports whether a plan made the filesystems of both variants, as its variants say.
+    /// Reports whether both variants belong to a plan that made their filesystems.
     pub(super) fn is_made_by_plan(&self) -> bool {
         let is_made = |variant: &VariantFacts<'_>| !variant.values(MKFS).is_empty();
         self.contender.variant.factor == Factor::Variant
@@ -224,7 +224,7 @@ impl VariantPair<'_> {
         self.baseline.values(TYPE) == self.contender.values(TYPE)
     }
 
-    /// Reports whether a fact follows from a setting that a variant declares.
+    /// Reports whether a fact follows from a setting declared by a variant.
     fn follows_from_settings(&self, name: &str) -> bool {
         let variants = [self.baseline.variant, self.contender.variant];
         // All trials of a variant have its settings.
@@ -233,7 +233,8 @@ impl VariantPair<'_> {
         facts.any(|fact| facts_that_follow(&fact.name).contains(&name))
     }
 
-    /// Reports whether a difference belongs to the declared factor, or is none.
+    /// Reports whether a difference of this fact belongs to the declared factor or is no real
+    /// difference.
     fn is_excused(&self, name: &str, code: Code) -> bool {
         let factor = self.contender.variant.factor;
         if factor == Factor::Variant && self.follows_from_settings(name) {
@@ -243,14 +244,14 @@ impl VariantPair<'_> {
         if both.iter().all(|variant| variant.is_told_by_guest(name)) {
             return true;
         }
-        // Another release is another build anyway.
+        // A different release always has a different build.
         if name == BUILD && self.baseline.values(RELEASE) != self.contender.values(RELEASE) {
             return true;
         }
         match code {
             Code::MetadataProfilesDiffer => true, // reported by `profiles`
             Code::FeaturesDiffer => {
-                // Filesystems of a plan's variants are made as the plan declares.
+                // Filesystems of a plan's variants are made as declared.
                 let is_planned = self.is_made_by_plan();
                 let types = both.iter().flat_map(|variant| variant.values(TYPE));
                 let has_blocks = types
@@ -258,8 +259,8 @@ impl VariantPair<'_> {
                     .all(|fs_type| by_name(fs_type).is_some_and(|fs| fs.has_blocks));
                 let is_asked = |variant: &&VariantFacts<'_>| variant.mkfs_has("", " -b ");
                 match name {
-                    // Groups and logs grow with the filesystem, and its size has a caution of its
-                    // own.
+                    // Groups and logs grow with the filesystem, and a difference in size is
+                    // reported by another caution.
                     GEOMETRY if self.sizes_apart().is_some() => true,
                     BLOCK_BYTES => !has_blocks || (is_planned && both.iter().any(is_asked)),
                     _ => !self.is_same_type() || is_planned,
@@ -276,8 +277,8 @@ impl VariantPair<'_> {
         }
     }
 
-    /// Reports whether a fact identifies the device, where devices are compared. Queue settings of
-    /// two devices of one kind do not, unless a plan set them.
+    /// Reports whether a fact identifies the compared devices. For two devices of the same kind,
+    /// queue settings do not, unless a plan set them.
     fn is_of_devices(&self, name: &str) -> bool {
         let of_plan = PLANNED_OF_LOOPS.contains(&name) && self.is_made_by_plan();
         of_plan || [MODEL, ROTATIONAL].contains(&name) || !self.is_same_kind_of_device()
@@ -291,8 +292,9 @@ impl VariantPair<'_> {
         same(MODEL) && same(ROTATIONAL) && drivers(&self.baseline) == drivers(&self.contender)
     }
 
-    /// Reports disabled flushes on one variant regardless of the factor, unless a plan requested
-    /// that very option: the other variant pays for writes that may be lost here.
+    /// Reports flushes that are disabled on one variant, regardless of the factor, unless a plan
+    /// requested that option: only the other variant spends time on flushes, and its writes are
+    /// safe.
     fn barriers(&mut self) {
         let without = |variant: &VariantFacts<'_>| -> Option<bool> {
             let options: Vec<&str> = OPTIONS.iter().flat_map(|name| variant.values(name)).collect();
@@ -312,7 +314,7 @@ impl VariantPair<'_> {
         self.note(Code::MountOptionsDiffer, "mounting", word(left), word(right));
     }
 
-    /// Sizes in bytes, if they are those of different devices.
+    /// Sizes in bytes, if they differ so much that the devices differ.
     pub(super) fn sizes_apart(&self) -> Option<(f64, f64)> {
         let sizes = |name: &str| Some((self.baseline.number(name)?, self.contender.number(name)?));
         let (left, right) = sizes(DEVICE_BYTES).or_else(|| sizes(CAPACITY))?;
@@ -326,7 +328,7 @@ impl VariantPair<'_> {
         if let Some((left, right)) = self.sizes_apart() {
             let mib = |bytes: f64| format!("{:.0} MiB", bytes / 1_048_576.0);
             let message = self.compared("the filesystem's size", &mib(left), &mib(right));
-            // The sizes of loop images are keys of the plan, those of devices are not.
+            // Sizes of loop images are keys of the plan; sizes of devices are not.
             let names = [&self.baseline, &self.contender].map(|variant| variant.values(DEVICE));
             let are_loops = names
                 .iter()
@@ -336,8 +338,8 @@ impl VariantPair<'_> {
         }
     }
 
-    /// Compares the space in use before the trials. A filesystem made for the trial counts as
-    /// empty, whatever it reserves for itself.
+    /// Compares the used space before the trials. A filesystem made for the trial counts as empty,
+    /// whatever it reserves.
     fn room(&mut self) {
         let is_fresh = |variant: &VariantFacts<'_>| !variant.values(MKFS).is_empty();
         if is_fresh(&self.baseline) && is_fresh(&self.contender) {
@@ -356,8 +358,8 @@ impl VariantPair<'_> {
         }
     }
 
-    /// Compares metadata profiles. Duplicated metadata is cautioned even between different
-    /// filesystems: it is a choice of mkfs, not of the filesystem.
+    /// Compares metadata profiles. Duplicated metadata causes a caution even between different
+    /// filesystems, as mkfs chooses it, not the filesystem.
     fn profiles(&mut self) {
         let (left, right) = (self.baseline.values(PROFILE), self.contender.values(PROFILE));
         if left.is_empty() || right.is_empty() || left == right {
@@ -394,7 +396,7 @@ impl VariantPair<'_> {
             self.unknown_disks();
         }
         let shared: Vec<&String> = left_disk.intersection(&right_disk).collect();
-        // Devices of layers are numbered alike in every guest, and mean other disks.
+        // Stacked devices have the same numbers in every guest, but different disks.
         let is_of_layers = self.follows_from_settings(DEVICE);
         if shared.is_empty() || is_of_layers || !left.is_disjoint(&right) {
             return;
@@ -411,8 +413,8 @@ impl VariantPair<'_> {
         self.say(Code::SameDisk, message);
     }
 
-    /// Cautions about unknown disks: imported logs do not record them. Own trials do, except on
-    /// filesystems without a disk, such as tmpfs.
+    /// Cautions about unknown disks. Imported logs do not record them; trials of treering do,
+    /// except on filesystems without a disk, such as tmpfs.
     fn unknown_disks(&mut self) {
         let is_imported = |variant: VariantView<'_>| {
             let is_general =
@@ -464,8 +466,8 @@ pub(super) fn is_declared(factor: Factor, code: Code) -> bool {
     }
 }
 
-/// Mount options that one variant has and the other lacks, unless declared to differ. Between
-/// different filesystems only access-time options are comparable.
+/// Mount options that only one variant has, unless declared to differ. Between different
+/// filesystems only access-time options are comparable.
 fn differing_options(
     baseline: &VariantFacts<'_>,
     contender: &VariantFacts<'_>,

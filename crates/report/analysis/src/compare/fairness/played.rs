@@ -1,4 +1,4 @@
-//! Simulated disks: compared with one another, or with a plain device.
+//! Simulated disks, compared with one another or with a plain device.
 
 use std::collections::BTreeSet;
 

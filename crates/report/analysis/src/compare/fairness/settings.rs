@@ -1,5 +1,5 @@
-//! Differences that no single fact tells by its value alone: the clock of the kernel, swap, another
-//! disk of the same kind, free inodes, and initialisation that mkfs leaves to the kernel.
+//! Settings that are only part of a fact, or need several facts: kernel clock rate, swap, a
+//! different disk of the same kind, free inodes, and initialisation deferred by mkfs.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +13,11 @@ use crate::compare::variant::Factor;
 /// Tolerated relative difference of the number of free inodes.
 const INODE_TOLERANCE: f64 = 0.03;
 
-/// Drivers whose devices are numbered anew each time.
+/// Drivers whose devices get new numbers each time.
 const NUMBERED: [&str; 4] = ["loop", "dm", "md", "zram"];
 
 impl VariantPair<'_> {
-    /// Compares settings that are parts of facts.
+    /// Compares settings that are parts of facts, or need several facts.
     pub(super) fn settings(&mut self) {
         let clock = |word: &str| word.starts_with("HZ=");
         self.words_of(Code::KernelSettingsDiffer, "the clock of the kernel", CONFIGURATION, clock);
@@ -30,7 +30,7 @@ impl VariantPair<'_> {
         self.inodes();
     }
 
-    /// Compares the words of a fact that count.
+    /// Compares the words of a fact that match `counts`.
     fn words_of(&mut self, code: Code, label: &str, name: &str, counts: impl Fn(&str) -> bool) {
         let words = |variant: &VariantFacts<'_>| -> BTreeSet<String> {
             let values = variant.values(name).into_iter();
@@ -50,7 +50,7 @@ impl VariantPair<'_> {
         }
     }
 
-    /// Tells of swap that only one machine has.
+    /// Reports swap that only one machine has.
     fn swap(&mut self) {
         let (left, right) = (self.baseline.number(SWAP), self.contender.number(SWAP));
         let (Some(left), Some(right)) = (left, right) else { return };
@@ -60,7 +60,7 @@ impl VariantPair<'_> {
         }
     }
 
-    /// Tells of another disk of the same kind, where devices are not what is compared: two of one
+    /// Reports different disks of the same kind, unless devices are compared: two disks of one
     /// model are seldom equally fast.
     fn other_disk(&mut self) {
         if matches!(self.contender.variant.factor, Factor::Variant | Factor::Target) {
@@ -84,11 +84,12 @@ impl VariantPair<'_> {
         }
     }
 
-    /// Compares the inodes that are free before the trials, on filesystems of one type that were
-    /// not made for them.
+    /// Compares the free inodes before the trials, on filesystems of the same type that were not
+    /// made for the trials.
     fn inodes(&mut self) {
         let is_fresh = |variant: &VariantFacts<'_>| !variant.values(MKFS).is_empty();
-        // Inodes grow with the filesystem, and its size has a caution of its own.
+        // The number of inodes grows with the filesystem, and a difference in size is reported by
+        // another caution.
         if !self.is_same_type() || self.sizes_apart().is_some() {
             return;
         }

@@ -1,8 +1,8 @@
-//! Values of facts in parts: words, bracketed choices, and drivers of devices.
+//! Parts of fact values: words, bracketed choices, and drivers of devices.
 
 use std::collections::BTreeSet;
 
-/// Bracketed words of each value; the whole value where it has none.
+/// Bracketed words of each value; the whole value if it has none.
 pub(super) fn chosen<'t>(values: &BTreeSet<&'t str>) -> BTreeSet<&'t str> {
     let bracketed = |word: &'t str| word.strip_prefix('[')?.strip_suffix(']');
     let of = |value: &&'t str| value.split_whitespace().find_map(bracketed).unwrap_or(value);
@@ -22,7 +22,7 @@ pub(super) fn only(own: &BTreeSet<String>, others: &BTreeSet<String>) -> String 
     if only.is_empty() { "none of these".to_owned() } else { only.join(",") }
 }
 
-/// Words of all values, without the path of the kernel image, which follows from its release.
+/// Words of all values, except the path of the kernel image, which follows from the release.
 pub(super) fn words(values: &BTreeSet<&str>) -> BTreeSet<String> {
     let of = |text: &&str| -> Vec<String> {
         let between = if text.contains(", ") { ", " } else { " " };

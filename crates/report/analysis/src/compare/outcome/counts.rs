@@ -1,5 +1,5 @@
-//! Counts that are decided where a time is not: what the same work took in requests, bytes, seeks
-//! or extents hardly varies with the load of the machine. They answer another question than time.
+//! Counts with a verdict beside a time without one. Requests, bytes, seeks and extents of the same
+//! work hardly depend on the load of the machine. They do not answer the question about the time.
 
 use std::cmp::Reverse;
 
@@ -27,9 +27,9 @@ impl MetricComparison {
 }
 
 impl Outcome {
-    /// Counts of the same job and variants that are decided, the largest difference first; of a
-    /// count that differs in the phase of the undecided metric and in the whole trial the former.
-    /// Empty where the works were not equal.
+    /// Counts of the same job and variants that are better or worse, the largest difference first.
+    /// If a count differs both in the phase of the undecided metric and in the whole trial, the one
+    /// of the phase is taken. Empty if the amounts of work differ.
     pub fn counts_decided_beside(&self, open: &MetricComparison) -> Vec<&MetricComparison> {
         let is_beside = |other: &&MetricComparison| {
             (&other.workload, other.mode, &other.job, &other.title)
@@ -61,7 +61,8 @@ impl Outcome {
     }
 }
 
-/// Distance from equality as the logarithm of a ratio; infinite where only one variant has any.
+/// Distance from equality as the logarithm of a ratio; infinite if only one variant has such
+/// events.
 fn distance(count: &MetricComparison) -> f64 {
     count.ratio.map_or(f64::INFINITY, |ratio| ratio.value.ln().abs())
 }

@@ -1,4 +1,4 @@
-//! Ticks of a time axis: days, months or years that begin within it, in steps people count in.
+//! Ticks of a time axis at days, months or years that begin within it, in natural steps.
 
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
@@ -45,7 +45,7 @@ fn day(unix_ms: i64) -> Option<Date> {
 }
 
 impl CalendarStep {
-    /// Ticks of this step, one more than `most` where there are many; `None` beyond the calendar.
+    /// Ticks of this step, at most `most` + 1; `None` beyond the calendar.
     fn ticks(self, first: i64, last: i64, most: usize) -> Option<Vec<(i64, String)>> {
         let mut at = self.start(day(first)?)?;
         let mut ticks = Vec::new();

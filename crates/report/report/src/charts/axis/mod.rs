@@ -1,5 +1,5 @@
-//! Axes: maps values to positions and places ticks. Every position is finite and within the axis,
-//! for any value.
+//! Axes, which map values to positions and place ticks. Every position is finite and within the
+//! axis, for any value.
 
 mod calendar;
 
@@ -10,9 +10,9 @@ use crate::number::grouped;
 /// Scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AxisScale {
-    /// Linear: equal differences are equally long.
+    /// Linear: equal differences have equal length.
     Linear,
-    /// Logarithmic: equal ratios are equally long; values are positive.
+    /// Logarithmic: equal ratios have equal length; values are positive.
     Log,
 }
 
@@ -27,7 +27,8 @@ pub(super) struct Axis {
     to: f64,
 }
 
-/// Ratio of an axis' ends from which a logarithmic axis has ticks at powers instead of equal steps.
+/// Ratio of an axis' ends above which a logarithmic axis has ticks at powers instead of equal
+/// steps.
 const STEPS_BELOW: f64 = 6.0;
 
 /// Largest value of an axis, so that sums of two values stay finite.
@@ -53,7 +54,7 @@ impl Axis {
     /// Position of a value, clamped to the axis.
     pub(super) fn place(&self, value: f64) -> f64 {
         let share = match self.scale {
-            // Halved, since the difference of two large numbers may overflow.
+            // Both ends are halved, since the difference of two large numbers may overflow.
             AxisScale::Linear => {
                 (value / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0)
             }
@@ -63,7 +64,7 @@ impl Axis {
         self.from + share * (self.to - self.from)
     }
 
-    /// Tick values with their labels, at most about `most` of them.
+    /// Tick values with their labels, at most about `most`.
     pub(super) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
         let is_steps = self.scale == AxisScale::Linear || self.high / self.low < STEPS_BELOW;
         if is_steps { self.steps(most) } else { self.powers(most) }
@@ -83,17 +84,17 @@ impl Axis {
         let largest = self.low.abs().max(self.high.abs());
         let first = (self.low / step).ceil();
         let values = (0..=most * 2).map(|place| (first + place as f64) * step);
-        // Tolerance keeps the tick at the very end despite rounding.
+        // The tolerance keeps a tick at the very end despite rounding.
         let inside = values.take_while(|value| *value <= self.high + step * 1e-6);
         inside.map(|value| (value, step_text(value, decimals, largest))).collect()
     }
 
-    /// Ticks at 1, 2, 5 and their powers of ten, or at fewer of these where space is short.
+    /// Ticks at 1, 2, 5 times powers of ten, or at fewer of these where space is short.
     fn powers(&self, most: usize) -> Vec<(f64, String)> {
         let decades = (self.high / self.low).log10();
         let stride = (decades / (most as f64 + 1.0)).ceil().max(1.0);
         let choices: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
-        // Between powers that are left out, intermediate ticks are left out too.
+        // If some powers are left out, so are all ticks between powers.
         let choices = if stride > 1.0 { &choices[2..] } else { &choices[..] };
         let of = |fine: &[f64]| self.powers_of(fine, stride);
         let fitting = choices.iter().map(|fine| of(fine)).find(|ticks| ticks.len() <= most + 2);
@@ -102,7 +103,7 @@ impl Axis {
 
     fn powers_of(&self, fine: &[f64], stride: f64) -> Vec<(f64, String)> {
         let (first, last) = (self.low.log10().floor(), self.high.log10().ceil());
-        // Multiples of the stride, so that 1 is among the ticks.
+        // Multiples of the stride include the power 0, so that 1 is a tick.
         let mut power = (first / stride).floor() * stride;
         let mut ticks = Vec::new();
         while power <= last {
@@ -148,7 +149,7 @@ fn power_text(value: f64) -> String {
     short_power(value)
 }
 
-/// `1.25e9`, without zeros at the end of the mantissa.
+/// Formats a number with an exponent, `1.25e9`, without trailing zeros in the mantissa.
 fn short_power(value: f64) -> String {
     let text = format!("{value:.4e}");
     match text.split_once('e') {

@@ -1,5 +1,5 @@
-//! Chart of a metric over a swept key: means with intervals, a curve for each combination of the
-//! other keys. Values are evenly spaced, whatever they are.
+//! Chart of a metric over a swept key: means with intervals, and a curve for each combination of
+//! the other keys. Values are spaced evenly, regardless of their size.
 
 use maud::{Markup, html};
 

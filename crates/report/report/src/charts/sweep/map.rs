@@ -1,5 +1,5 @@
-//! Map of two swept keys as rows and columns: a better cell has a deeper colour, with its share of
-//! the best value as text.
+//! Map of two swept keys as rows and columns. Better cells have a deeper colour, and the text of a
+//! cell is its share of the best value.
 
 use maud::{Markup, html};
 use treering_model::BetterDirection;
@@ -49,7 +49,8 @@ fn drawing(chart: &SweepMap) -> Markup {
     let is_higher = chart.better == BetterDirection::Higher;
     let best = if is_higher { high } else { low };
     let depth = |mean: f64| {
-        // Logarithmic, like the curves' errors: equal ratios have equal distances.
+        // The scale is logarithmic like the errors of the curves: equal ratios have equal
+        // distances.
         let share = if high > low { (mean / low).ln() / (high / low).ln() } else { 1.0 };
         let share = if is_higher { share } else { 1.0 - share };
         DEPTHS.0 + (DEPTHS.1 - DEPTHS.0) * share.clamp(0.0, 1.0)

@@ -14,8 +14,8 @@ use crate::escape::visible;
 
 /// Half length of the caps of an interval.
 const END: f64 = 3.0;
-/// Ratio of an interval's end to its mean beyond which it is clipped: a few disagreeing rounds have
-/// intervals over many decades.
+/// Ratio of an interval's end to its mean beyond which it is clipped. A few rounds that disagree
+/// can have intervals over many decades.
 const FARTHEST: f64 = 4.0;
 
 /// Legend of the named curves.

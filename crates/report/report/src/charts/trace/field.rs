@@ -25,7 +25,7 @@ pub(super) struct OffsetScale {
 
 struct DeviceRange {
     name: String,
-    /// First and last MiB accessed in any run.
+    /// First and last MiB accessed in all runs.
     used: (f64, f64),
     /// Offset in MiB added to positions on the device.
     shift: f64,
@@ -49,7 +49,7 @@ impl OffsetScale {
                 }
             }
         }
-        // A single device is drawn at its true offsets, and from 0 if its range begins low.
+        // A single device is drawn at its true offsets, starting at 0 if its range begins low.
         if let [only] = devices.as_slice() {
             let (low, high) = only.used;
             let low = if low < high * 0.5 { 0.0 } else { low };

@@ -1,4 +1,5 @@
-//! Panels of values over time, a line for each run; for a single run, reads and writes separately.
+//! Panels of values over time with a line for each run; for a single run, with a line for reads and
+//! one for writes.
 
 use maud::{Markup, html};
 use treering_trace::{LatencyBin, TimeSlot};
@@ -23,11 +24,12 @@ pub(super) struct LinePanel {
 struct PanelLine {
     class: String,
     is_dashed: bool,
-    /// Points in milliseconds and values.
+    /// Points: time in milliseconds, and value.
     points: Vec<(f64, f64)>,
 }
 
-/// Value of a time slice that lasts the given seconds; `None` where it has none.
+/// Computes the value of a time slice from its duration in seconds; `None` where the slice has no
+/// value.
 type SlotValue = fn(&TimeSlot, f64) -> Option<f64>;
 
 /// All line panels of these runs.
@@ -60,7 +62,8 @@ pub(super) fn measures(chart: &TraceChart) -> Vec<LinePanel> {
     panels
 }
 
-/// Panel of latency percentiles, and one of the maximum, which would flatten the others.
+/// Panel of latency percentiles, and a separate panel of the maximum, which would flatten the
+/// percentiles.
 fn latencies(chart: &TraceChart) -> [LinePanel; 2] {
     let of = |value: fn(&LatencyBin) -> u64, is_dashed: bool| {
         let runs = chart.shown();

@@ -1,8 +1,8 @@
 //! Chart of block traces on a common scale: for each run its offsets over time, and below them
 //! throughput, seeks, request rate, queue depth and latency.
 //!
-//! Every panel is a drawing of its own in milliseconds and MiB (or the unit of its values), so that
-//! a script can zoom by changing only the visible part.
+//! Each panel is a nested drawing with milliseconds and MiB (or the unit of its values) as
+//! coordinates, so that a script can zoom by changing only the visible range.
 
 mod field;
 mod lines;
@@ -21,15 +21,15 @@ use crate::escape::visible;
 /// Traces drawn on one scale.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceChart {
-    /// Runs from top to bottom; those after the sixth are left out.
+    /// Runs from top to bottom; only the first six are drawn.
     pub runs: Vec<TraceChartRun>,
     /// Subject of the traces; empty where the names of the runs suffice.
     #[serde(default)]
     pub of: String,
-    /// Number of charts that share the page's budget of detail; 1 for full detail.
+    /// Number of charts that share the page's limit of detail; 1 for full detail.
     #[serde(default = "alone")]
     pub sharing: usize,
-    /// Start of the time axis in nanoseconds: an excerpt keeps the times of its trace.
+    /// Start of the time axis in nanoseconds; an excerpt keeps the times of the whole trace.
     #[serde(default)]
     pub from_ns: u64,
 }
@@ -58,7 +58,8 @@ const HEAD: f64 = 22.0;
 const GAP: f64 = 10.0;
 const FOOT: f64 = 40.0;
 
-/// Points of a line: at most, shared by all charts of a page for each line, and at least.
+/// Number of points of a line: the maximum, the number shared by all charts of a page for each
+/// line, and the minimum.
 const POINTS: usize = 480;
 const SHARED_POINTS: usize = 720;
 const FEWEST_POINTS: usize = 120;
@@ -98,7 +99,7 @@ impl TraceChart {
     }
 }
 
-/// Describes the number of seeks, or that it is unknown.
+/// Describes the number of seeks; states if it is unknown.
 pub(crate) fn seeks(figures: &TraceFigures) -> String {
     if figures.is_ordered() || figures.reads.requests + figures.writes.requests == 0 {
         format!("{} seeks", figures.seeks)
@@ -221,7 +222,7 @@ struct TracePanel<'a> {
     end_ms: f64,
     /// Lowest and highest value.
     values: (f64, f64),
-    /// Size of the unit that ticks are counted in.
+    /// Size of the unit in which ticks are counted.
     unit: f64,
     /// Formats a tick.
     tick: &'a dyn Fn(f64, &str) -> String,

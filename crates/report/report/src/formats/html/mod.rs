@@ -1,4 +1,5 @@
-//! HTML page in one file: nothing is loaded, and the contents are complete without the script.
+//! HTML page in one file, which loads no resources and whose contents are complete without the
+//! script.
 //!
 //! maud escapes every text; control and invisible characters are made visible before. Charts come
 //! from `charts`; style and script are files in this directory.
@@ -65,7 +66,7 @@ pub(crate) fn frame(title: &str, style: &str, script: &str, body: &Markup) -> Ma
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
-                // Without an icon a browser would request one from a server.
+                // Without an icon the browser would request one from a server.
                 link rel="icon" href="data:,";
                 title { (visible(title)) }
                 style {
@@ -94,7 +95,7 @@ fn blocks(blocks: &[Block]) -> Markup {
     let mut place = 0;
     let mut parts: Vec<Markup> = Vec::new();
     while let Some(block) = blocks.get(place) {
-        // Paragraphs directly below the title are the page's summary.
+        // Paragraphs directly below the title are the summary of the page.
         lead &= matches!(block, Block::Paragraph { .. });
         let run = blocks[place..].iter().take_while(|block| is_small_chart(block)).count();
         if run > 0 {
@@ -123,8 +124,8 @@ fn blocks(blocks: &[Block]) -> Markup {
     html! { @for part in &parts { (part) } }
 }
 
-/// Sentences in which words between backticks are code, as in the terminal; a backtick without a
-/// second one is text.
+/// Renders sentences in which words between backticks are code, as in the terminal; a backtick
+/// without a second one is kept as text.
 fn prose(text: &str) -> Markup {
     let visible = visible(text);
     let parts: Vec<&str> = visible.split('`').collect();

@@ -1,4 +1,4 @@
-//! HTML tables: wide ones scroll in a box of their own, with the row names fixed.
+//! HTML tables; wide ones scroll in their own box, with the row names fixed.
 
 use maud::{Markup, html};
 use treering_model::BetterDirection;
@@ -26,7 +26,7 @@ fn open(table: &Table) -> Markup {
         @if table.rows.is_empty() {
             p class="aside" { "(no rows)" }
         } @else {
-            // Focusable, so that it can be scrolled with the keyboard.
+            // A tab index allows scrolling with the keyboard.
             div class="scroll" tabindex="0" role="region" aria-label=(visible(&table.name)) {
                 table {
                     thead {

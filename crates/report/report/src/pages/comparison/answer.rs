@@ -1,5 +1,5 @@
 //! Answer of a comparison on one screen: a sentence for each contender, one table of all workloads
-//! by contenders, the worst caution, and the commands for all else.
+//! by contenders, the worst caution, and the commands for further details.
 
 use treering_analysis::compare::{ComparisonCaution, MetricComparison, Outcome};
 use treering_model::{Unit, counted};
@@ -15,7 +15,7 @@ use crate::{Block, Cell, Column, Report, Table, Warning};
 const ROWS_MAX: usize = 6;
 /// Maximum number of notes about the selection of trials.
 const NOTES_MAX: usize = 2;
-/// Maximum number of contenders whose sentences are told; of more the table tells.
+/// Maximum number of contenders with a sentence; with more, only the table shows the answer.
 const SENTENCES_MAX: usize = 3;
 
 /// Page of at most about fifteen lines.
@@ -64,13 +64,13 @@ pub(super) fn answer(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
     page
 }
 
-/// Caution that is told: the first that stops a gate, else the first that was not declared.
+/// Caution to show: the first one that stops the gate, otherwise the first undeclared one.
 fn worst(outcome: &Outcome) -> Option<&ComparisonCaution> {
     let open = || outcome.cautions.iter().filter(|caution| !caution.is_declared);
     open().find(|caution| caution.code.stops_gate()).or_else(|| open().next())
 }
 
-/// Table of primary metrics. Every ratio is turned so that more than 1 is better.
+/// Table of primary metrics. Ratios are inverted where necessary, so that more than 1 is better.
 fn table(rows: &[&MetricComparison], several_jobs: bool, several_contenders: bool) -> Table {
     let mut columns = Vec::new();
     if several_jobs {

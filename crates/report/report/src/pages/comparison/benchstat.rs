@@ -1,4 +1,4 @@
-//! Trials as Go benchmark lines: `benchstat -col /variant FILE` then independently checks the
+//! Trials as Go benchmark lines, with which `benchstat -col /variant FILE` independently checks the
 //! medians and the unpaired test. Each trial is a value; cautions are lines that begin with `#`,
 //! which benchstat skips.
 
@@ -11,7 +11,7 @@ use super::warnings;
 use super::words::sentences;
 use crate::escape::visible;
 
-/// Writes units, then the values of each variant.
+/// Writes the units, then the values of each variant.
 pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()> {
     for sentence in sentences(outcome) {
         writeln!(out, "# {}", visible(&sentence))?;
@@ -27,7 +27,7 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
     for (unit, better) in units {
         writeln!(out, "Unit {unit} better={better}")?;
     }
-    // Operations of one run would be mistaken for runs.
+    // Operations within one run are left out, since benchstat would take them for runs.
     let of_runs = || outcome.comparisons.iter().filter(|comparison| !comparison.within_one_run);
     // The baseline has the same values against each contender, unless a round was dropped.
     let mut told: BTreeSet<&str> = BTreeSet::new();
@@ -79,7 +79,7 @@ fn metric(comparison: &MetricComparison) -> String {
     comparison.metric().split('/').map(word).collect::<Vec<_>>().join("/")
 }
 
-/// Unit for benchstat, which requires one even for plain numbers.
+/// Unit for benchstat, which requires a unit even for plain numbers.
 fn unit(comparison: &MetricComparison) -> &'static str {
     match comparison.unit.symbol() {
         "" => "count",

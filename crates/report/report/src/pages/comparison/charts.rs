@@ -25,7 +25,7 @@ pub(super) fn forest(primary: &[&MetricComparison]) -> Chart {
     Chart::Forest(Forest { baseline, rows })
 }
 
-/// Name of the baseline that the ratios are relative to.
+/// Name of the baseline to which the ratios are relative.
 fn baseline_of(comparisons: &[&MetricComparison]) -> String {
     match comparisons {
         [] => String::new(),
@@ -38,8 +38,8 @@ fn baseline_of(comparisons: &[&MetricComparison]) -> String {
     }
 }
 
-/// Round charts of a job's primary metrics, at most `most`: ratio of each round, or values of all
-/// trials where they are unpaired or have no ratio.
+/// Round charts of a job's primary metrics, at most `most`: the ratio of each round, or the values
+/// of all trials where they are unpaired or have no ratio.
 pub(super) fn rounds(primary: &[&MetricComparison], most: usize) -> Vec<Chart> {
     // Operations of one run are not rounds.
     let of_rounds: Vec<&MetricComparison> =
@@ -167,7 +167,7 @@ fn row(comparison: &MetricComparison, several_jobs: bool) -> ForestRow {
     }
 }
 
-/// Ratio of each round, where rounds are pairs.
+/// Ratio of each round; empty where rounds are not paired.
 fn round_ratios(comparison: &MetricComparison) -> Vec<f64> {
     if !comparison.paired || comparison.within_one_run {
         return Vec::new();
@@ -176,8 +176,8 @@ fn round_ratios(comparison: &MetricComparison) -> Vec<f64> {
     ratios.filter(|ratio| is_positive(*ratio)).collect()
 }
 
-/// Charts of a metric: one for all contenders, or several when they are too many or were paired
-/// with different baseline trials.
+/// Charts of a metric: one for all contenders, or several when there are too many or they were
+/// paired with different baseline trials.
 fn of_metric(comparisons: &[&MetricComparison]) -> Vec<Rounds> {
     let mut charts: Vec<Rounds> = Vec::new();
     let mut left: Vec<&MetricComparison> = comparisons.to_vec();
@@ -203,7 +203,7 @@ fn of_metric(comparisons: &[&MetricComparison]) -> Vec<Rounds> {
     charts
 }
 
-/// Round number with both values, for each round of a comparison; empty if unpaired.
+/// Round number and both values of each round of a comparison; empty if unpaired.
 fn numbered(comparison: &MetricComparison) -> impl Iterator<Item = (u32, f64, f64)> {
     let values = comparison.baseline_values.iter().zip(&comparison.contender_values);
     comparison.rounds.iter().zip(values).map(|(number, (base, other))| (*number, *base, *other))

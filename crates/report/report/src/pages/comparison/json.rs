@@ -87,7 +87,7 @@ pub(super) struct ComparisonRow<'o> {
     pub(super) outlying_baseline: Option<usize>,
     pub(super) outlying_contender: Option<usize>,
     pub(super) outlying_p: Option<f64>,
-    /// Full names of the counts that are decided where this time is not.
+    /// Full names of counts with a verdict, listed for a time without one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) counts_decided: Vec<String>,
     pub(super) baseline_values: &'o [f64],

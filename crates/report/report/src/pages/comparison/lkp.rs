@@ -1,5 +1,5 @@
 //! Comparison in the style of the kernel test robot's mails: means with standard deviations in
-//! percent, and the change, followed by the verdict, since a change alone proves nothing.
+//! percent, and the change, followed by the verdict, since a change alone is no evidence.
 
 use std::io;
 
@@ -24,7 +24,7 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
         writeln!(out, "---------------- --------------------------- ")?;
         writeln!(out, "         %stddev     %change         %stddev")?;
         writeln!(out, "             \\          |                \\")?;
-        // Operations of one run would be mistaken for runs.
+        // Operations within one run are left out, since readers would take them for runs.
         let of_runs = outcome.comparisons.iter().filter(|comparison| !comparison.within_one_run);
         for this_comparison in
             of_runs.filter(|this_comparison| this_comparison.contender == variant.name)

@@ -1,6 +1,6 @@
-//! Page of `treering report`: comparison of sets of trials. First the verdict in words, then all
-//! ratios in one chart, the cautions, each job, the environment, and last the command that
-//! reproduces the page.
+//! Page of `treering report`: comparison of sets of trials. It shows the verdict in words, all
+//! ratios in one chart, the cautions, each job, the environment, and the command that reproduces
+//! the page.
 //!
 //! Sentences are in `words`, tables in `tables`, charts in `charts`; the machine-readable formats,
 //! which need numbers instead of a page, have a file each: `json`, `csv`, `benchstat`, `lkp`.
@@ -38,10 +38,10 @@ use crate::{Block, Chart, PageOrigin, Report, Warning};
 /// Maximum number of contenders named in the title; further ones are counted.
 const TITLED: usize = 6;
 
-/// Maximum number of counters of the kernel and of the devices in a job's table of what differs.
+/// Maximum number of kernel and device counters in a job's table of the largest differences.
 const MOST_COUNTERS: usize = 8;
 
-/// Maximum number of charts of one sort for all jobs of a page, which must be small enough to mail.
+/// Maximum number of charts of one sort over all jobs, which keeps the page small enough to mail.
 const MOST_CHARTS: usize = 36;
 const MOST_ROUNDS_CHARTS: usize = 150;
 
@@ -66,7 +66,7 @@ pub struct ComparisonView<'v> {
     pub detail: PageDetail,
 }
 
-/// Amount of detail on the page of a comparison.
+/// Amount of detail on a comparison page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PageDetail {
     /// Answer on one screen: sentences, the primary metrics in one table, the worst caution.
@@ -295,7 +295,7 @@ fn add_observed(
     }
 }
 
-/// Profile charts of a job over time; for many jobs only for the first ones.
+/// Profile charts of a job over time; with many jobs, only for the first ones.
 fn profile_charts(
     view: &ComparisonView<'_>,
     job: &[&MetricComparison],

@@ -1,5 +1,5 @@
 //! Observer results of a comparison: a table for each part of the trial and, for one trial of each
-//! variant, the device requests on a common scale and the layout of files.
+//! variant, charts of the device requests on a common scale and of the layout of files.
 
 use treering_analysis::compare::{MetricComparison, ObservedJob, ObservedVariant, Verdict};
 use treering_analysis::{LAYOUT_MEASURES, LayoutMeasure, TrendSpan, layout_series, layouts};
@@ -11,6 +11,7 @@ use crate::charts::MOST_SIDES;
 use crate::pages::identity::metric_words;
 use crate::pages::layouts::{map_after, placed_on_axis};
 use crate::pages::trace::digests;
+use crate::table::RowField;
 use crate::{
     Block, Cell, Chart, Column, DeviceMapChart, LayoutTimeline, LayoutTimelineVariant, Table,
     TraceChart, TraceChartRun,
@@ -23,11 +24,11 @@ const MOST_PHASES: usize = 4;
 /// Maximum number of jobs whose layouts are drawn.
 const MOST_SERIES_JOBS: usize = 6;
 
-/// Maximum number of rows of a table of observer figures that stands open.
+/// Maximum number of rows of a table of observer figures that is not collapsed.
 const OPEN_ROWS: usize = 8;
 
-/// Tables of a job's observer figures, by part of the trial; without inference for a single run of
-/// each variant.
+/// Tables of a job's observer figures, by part of the trial. If each variant has a single run, they
+/// show no inference.
 pub(super) fn tables_of(seen: &[&MetricComparison], several_contenders: bool) -> Vec<Table> {
     let mut scopes: Vec<&Scope> = Vec::new();
     for comparison in seen {
@@ -70,7 +71,7 @@ fn caption(seen: &[&MetricComparison]) -> String {
     format!("{which} the requests to the devices, and where the files lie. {how}{zeros}")
 }
 
-/// Table of the counters that differ most, of so many that were compared.
+/// Table of the counters that differ most, with the number of compared counters.
 pub(super) fn counters_of(
     leading: &[&MetricComparison],
     compared: usize,
@@ -91,39 +92,32 @@ pub(super) fn counters_of(
 
 fn table_of(own: &[&MetricComparison], caption: &str, several_contenders: bool) -> Table {
     let is_judged = own.iter().any(|comparison| comparison.verdict != Verdict::SingleRun);
-    let mut columns = vec![Column::long_text("measure")];
-    if several_contenders {
-        columns.push(Column::long_text("contender"));
-    }
-    if is_judged {
-        columns.push(Column::text("verdict"));
-    }
-    columns.push(Column::mixed("ratio"));
-    if is_judged {
-        let interval = Column::range("interval", Unit::Count);
-        columns.extend([interval, Column::count("q"), Column::mixed("n")]);
-    }
-    columns.extend([Column::mixed("baseline"), Column::mixed("contender")]);
     let keys = if several_contenders { 2 } else { 1 };
-    let mut table = Table::new("observed", caption, columns).with_keys(keys);
-    for comparison in own {
-        // Each cell includes its unit.
-        let mut cells = vec![Cell::text(metric_words(&comparison.name, comparison.unit))];
+    let row = |comparison: &&MetricComparison| {
+        let name = metric_words(&comparison.name, comparison.unit);
+        let median = |value| Cell::measured(value, comparison.unit);
+        let mut fields = vec![RowField::long_text("measure", name)];
         if several_contenders {
-            cells.push(Cell::text(&comparison.contender));
+            fields.push(RowField::long_text("contender", &comparison.contender));
         }
         if is_judged {
-            cells.push(verdict(comparison));
+            fields.push(RowField::new(Column::text("verdict"), verdict(comparison)));
         }
-        cells.push(ratio(comparison));
+        fields.push(RowField::mixed("ratio", ratio(comparison)));
         if is_judged {
-            cells.extend([interval(comparison), probability(comparison), runs(comparison)]);
+            fields.extend([
+                RowField::new(Column::range("interval", Unit::Count), interval(comparison)),
+                RowField::new(Column::count("q"), probability(comparison)),
+                RowField::mixed("n", runs(comparison)),
+            ]);
         }
-        cells.push(Cell::measured(comparison.baseline_median, comparison.unit));
-        cells.push(Cell::measured(comparison.contender_median, comparison.unit));
-        table.rows.push(cells);
-    }
-    table
+        fields.extend([
+            RowField::mixed("baseline", median(comparison.baseline_median)),
+            RowField::mixed("contender", median(comparison.contender_median)),
+        ]);
+        fields
+    };
+    Table::from_rows("observed", caption, own.iter().map(row)).with_keys(keys)
 }
 
 /// Charts of a job; `jobs` is the number of jobs with charts on the page.
@@ -176,7 +170,7 @@ fn traces(variants: &[(&ObservedVariant, &Trial)], jobs: usize) -> Vec<Chart> {
             let (_, digest) = phases.iter().find(|(known, _)| known == phase)?;
             Some(TraceChartRun { name: (*name).to_owned(), digest: digest.clone() })
         };
-        // More charts share the page's budget of detail.
+        // With more charts, each has a smaller share of the page's limit of detail.
         let sharing = (chosen.len() * jobs.max(1)).max(2);
         let runs = digests.iter().filter_map(run).collect();
         Chart::Trace(TraceChart { runs, of: format!("phase {phase}"), sharing, from_ns: 0 })

@@ -1,5 +1,5 @@
-//! Jobs of a comparison as a series: one workload that is varied by the number of its threads or
-//! the like, with a row for each number, as MMTests prints it.
+//! Jobs of a comparison as a series, in which one workload varies in a parameter such as the number
+//! of threads. A table has a row for each value, like those of MMTests.
 
 use treering_analysis::compare::{MetricComparison, Verdict};
 use treering_model::{Unit, counted};
@@ -10,21 +10,21 @@ use crate::{Cell, Column, Table};
 
 /// Maximum number of rows; the whole page has all.
 const ROWS_MAX: usize = 10;
-/// Parameters by which one workload is usually varied, the most telling first. The number of files
-/// or directories often follows that of the threads.
+/// Parameters in which a workload is usually varied, the most significant first. The number of
+/// files or directories often follows the number of threads.
 const VARIED: [&str; 10] =
     ["workers", "threads", "clients", "ranks", "numjobs", "iodepth", "bs", "size", "files", "dirs"];
 
-/// Jobs of one workload with their places in the series.
+/// Jobs of one workload with their positions in the series.
 pub(super) struct JobSeries<'o> {
     workload: &'o str,
     parameter: &'o str,
-    /// Distinguishing parameters of each job, and its value of the parameter.
+    /// Distinguishing parameters of each job, and the value of its varied parameter.
     values: Vec<(&'o str, &'o str)>,
 }
 
 impl<'o> JobSeries<'o> {
-    /// Orders jobs by the parameter that varies; `None` if they are no series.
+    /// Orders jobs by the parameter that varies; `None` if they do not form a series.
     pub(super) fn new(jobs: &[Vec<&'o MetricComparison>]) -> Option<Self> {
         let (first, others) = jobs.split_first()?;
         let first = first[0];
@@ -41,7 +41,7 @@ impl<'o> JobSeries<'o> {
         usual.chain(only).find_map(|name| Self::by(name, jobs))
     }
 
-    /// Orders jobs by a parameter whose values are different numbers.
+    /// Orders jobs by a parameter that has a different numeric value in each of them.
     fn by(parameter: &'o str, jobs: &[Vec<&'o MetricComparison>]) -> Option<Self> {
         let value = |job: &Vec<&'o MetricComparison>| {
             let (_, value) = parameters(&job[0].job).find(|(name, _)| *name == parameter)?;
@@ -54,8 +54,8 @@ impl<'o> JobSeries<'o> {
         is_varied.then(|| Self { workload: &jobs[0][0].workload, parameter, values })
     }
 
-    /// Table of primary metrics, metric by metric in the order of the values. Changes are turned so
-    /// that more than 0 % is better.
+    /// Table of primary metrics, by metric and then in the order of the values. Changes are
+    /// inverted where necessary, so that more than 0 % is better.
     pub(super) fn table(&self, primary: &[&'o MetricComparison], contenders: usize) -> Table {
         let rows = self.rows(primary);
         let metrics = rows.windows(2).filter(|pair| !is_same_metric(pair[0].1, pair[1].1)).count();
@@ -103,8 +103,8 @@ impl<'o> JobSeries<'o> {
         table
     }
 
-    /// Primary comparisons with their values of the parameter. Operations within a run stand for it
-    /// only where there is nothing else.
+    /// Primary comparisons with their values of the parameter. Operations within a run are used
+    /// only if there are no other comparisons.
     fn rows(&self, primary: &[&'o MetricComparison]) -> Vec<(&'o str, &'o MetricComparison)> {
         let has_whole = primary.iter().any(|row| !row.within_one_run);
         let kept = primary.iter().filter(|row| row.same_as.is_none());
@@ -127,7 +127,7 @@ impl<'o> JobSeries<'o> {
         rows
     }
 
-    /// Caption with the workload, the only metric, and the rows that are left out.
+    /// Caption with the workload, the metric if there is only one, and the rows that are left out.
     fn caption(&self, only: Option<&&MetricComparison>, rows: usize) -> String {
         let metric = only.map_or_else(String::new, |row| format!(", {}", label(row)));
         let left_out = match rows.saturating_sub(ROWS_MAX) {
@@ -147,7 +147,7 @@ fn is_same_metric(one: &MetricComparison, other: &MetricComparison) -> bool {
     (&one.scope, &one.name, one.unit) == (&other.scope, &other.name, other.unit)
 }
 
-/// Change in percent, more than 0 where the contender is better; empty without a ratio.
+/// Change in percent, positive if the contender is better; empty without a ratio.
 fn better_by(row: &MetricComparison) -> String {
     row.ratio.and_then(|ratio| percentage(turned(row.better)(ratio.value))).unwrap_or_default()
 }

@@ -12,15 +12,9 @@ use crate::{Cell, Column, Number, NumberStyle, Table, Tone};
 
 /// Table of the variants: number of trials, kernels and filesystems.
 pub(super) fn variants(outcome: &Outcome) -> Table {
-    let columns = vec![
-        Column::long_text("variant"),
-        Column::text("role"),
-        Column::count("completed"),
-        Column::count("failed"),
-        Column::long_text("kernel"),
-        Column::long_text("filesystem"),
-    ];
-    let mut table = Table::new("variants", "", columns);
+    let some = |name, values: &[String]| {
+        RowField::new(Column::long_text(name), Cell::some_text(&values.join(", ")))
+    };
     let row = |variant: &VariantSummary, role: String| {
         let failed = if variant.failed == 0 {
             Cell::whole(0)
@@ -28,12 +22,12 @@ pub(super) fn variants(outcome: &Outcome) -> Table {
             Cell::toned(format!("{} failed", variant.failed), Tone::Bad)
         };
         vec![
-            Cell::text(&variant.name),
-            Cell::text(role),
-            Cell::whole(variant.completed as u64),
-            failed,
-            Cell::some_text(&variant.kernels.join(", ")),
-            Cell::some_text(&variant.filesystems.join(", ")),
+            RowField::long_text("variant", &variant.name),
+            RowField::text("role", role),
+            RowField::count("completed", variant.completed as u64),
+            RowField::new(Column::count("failed"), failed),
+            some("kernel", &variant.kernels),
+            some("filesystem", &variant.filesystems),
         ]
     };
     let role = |variant: &VariantSummary| match variant.against.as_deref() {
@@ -41,12 +35,12 @@ pub(super) fn variants(outcome: &Outcome) -> Table {
         Some(_) if outcome.has_one_baseline() => "contender".to_owned(),
         Some(baseline) => format!("against {baseline}"),
     };
-    table.rows.extend(outcome.variants.iter().map(|variant| row(variant, role(variant))));
-    table
+    let rows = outcome.variants.iter().map(|variant| row(variant, role(variant)));
+    Table::from_rows("variants", "", rows)
 }
 
-/// Table of ratios and verdicts, of primary metrics or the others. Other units of a result follow
-/// below it.
+/// Table of ratios and verdicts, for primary metrics or for the others. Each result is followed by
+/// its other units.
 pub(super) fn verdicts(
     comparisons: &[&MetricComparison],
     primary: bool,
@@ -201,20 +195,12 @@ fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> Str
     note
 }
 
-/// Table of each part of the trial: its score, elapsed time and CPU time, a row for each variant.
+/// Table of each part of the trial with its score, elapsed time and CPU time, and a row for each
+/// variant.
 pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
-    let seconds = |name: &str| Column::number(name, Unit::Seconds).better(BetterDirection::Lower);
-    let columns = vec![
-        Column::long_text("part"),
-        Column::long_text("variant"),
-        Column::mixed("score"),
-        seconds("elapsed"),
-        seconds("system"),
-        seconds("CPU"),
-    ];
     let caption = "Scores with elapsed time, system CPU and total CPU: medians. For a kind of \
                    operation: seconds per operation.";
-    let mut table = Table::new("figures", caption, columns).with_keys(2);
+    let mut rows = Vec::new();
     let mut scopes: Vec<&Scope> = Vec::new();
     for this_comparison in comparisons {
         if !scopes.contains(&&this_comparison.scope) {
@@ -240,35 +226,44 @@ pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
             let baseline = of_variant[0].baseline.as_str();
             if !told.contains(&baseline) {
                 told.push(baseline);
-                table.rows.push(figures_of(scope, baseline, &of_variant, true));
+                rows.push(figures_of(scope, baseline, &of_variant, true));
             }
-            table.rows.push(figures_of(scope, variant, &of_variant, false));
+            rows.push(figures_of(scope, variant, &of_variant, false));
         }
     }
-    table
+    Table::from_rows("figures", caption, rows).with_keys(2)
 }
 
-fn figures_of(scope: &Scope, name: &str, own: &[&MetricComparison], is_base: bool) -> Vec<Cell> {
+fn figures_of(
+    scope: &Scope,
+    name: &str,
+    own: &[&MetricComparison],
+    is_base: bool,
+) -> Vec<RowField> {
     let named =
         |names: &[&str]| own.iter().find(|comparison| names.contains(&comparison.name.as_str()));
-    // Where the user chose the primary metrics, a part without any still shows its rate.
+    // If the user chose the primary metrics, a part without any still shows its rate.
     let rate = || own.iter().find(|comparison| !matches!(comparison.unit, Unit::Seconds));
     let score = own.iter().find(|comparison| comparison.primary).or_else(rate);
-    let figures = [
-        score,
-        named(&[times::SECONDS.name, times::ELAPSED_SECONDS.name]),
-        named(&[cpu::SYSTEM_CPU_SECONDS.name]),
-        named(&[cpu::CPU_SECONDS.name, cpu::OPERATION_CPU_SECONDS.name]),
-    ];
     let median = |comparison: &MetricComparison| {
         if is_base { comparison.baseline_median } else { comparison.contender_median }
     };
-    let mut cells = vec![Cell::text(part(scope)), Cell::text(name)];
-    cells.extend(figures.map(|comparison| {
-        comparison
-            .map_or(Cell::Missing, |comparison| Cell::measured(median(comparison), comparison.unit))
-    }));
-    cells
+    let figure = |column: Column, comparison: Option<&&MetricComparison>| {
+        let cell = |found: &&MetricComparison| Cell::measured(median(found), found.unit);
+        RowField::new(column, comparison.map_or(Cell::Missing, cell))
+    };
+    let seconds = |name: &str, names: &[&str]| {
+        let column = Column::number(name, Unit::Seconds).better(BetterDirection::Lower);
+        figure(column, named(names))
+    };
+    vec![
+        RowField::long_text("part", part(scope)),
+        RowField::long_text("variant", name),
+        figure(Column::mixed("score"), score),
+        seconds("elapsed", &[times::SECONDS.name, times::ELAPSED_SECONDS.name]),
+        seconds("system", &[cpu::SYSTEM_CPU_SECONDS.name]),
+        seconds("CPU", &[cpu::CPU_SECONDS.name, cpu::OPERATION_CPU_SECONDS.name]),
+    ]
 }
 
 pub(super) fn part(scope: &Scope) -> String {
@@ -317,7 +312,7 @@ pub(super) fn ratio(comparison: &MetricComparison) -> Cell {
     ratio_as(comparison, |ratio| ratio)
 }
 
-/// Cell of the ratio in another form; of the difference where there is no ratio.
+/// Cell of the ratio after applying `form`; of the difference if there is no ratio.
 pub(super) fn ratio_as(comparison: &MetricComparison, form: fn(f64) -> f64) -> Cell {
     match (comparison.ratio, comparison.difference) {
         (Some(ratio), _) => of_ratio(form(ratio.value)).into(),
@@ -329,7 +324,7 @@ pub(super) fn ratio_as(comparison: &MetricComparison, form: fn(f64) -> f64) -> C
     }
 }
 
-/// Form of ratios of which more is better.
+/// Function that inverts a ratio if necessary, so that more is better.
 pub(super) const fn turned(better: BetterDirection) -> fn(f64) -> f64 {
     match better {
         BetterDirection::Higher => |ratio| ratio,
@@ -337,12 +332,13 @@ pub(super) const fn turned(better: BetterDirection) -> fn(f64) -> f64 {
     }
 }
 
-/// Interval cell that agrees with the verdict; for operations within one run, their own interval.
+/// Cell of the interval that agrees with the verdict; for operations within one run, of the
+/// uncorrected interval.
 pub(super) fn interval(comparison: &MetricComparison) -> Cell {
     interval_as(comparison, |ratio| ratio)
 }
 
-/// Interval cell with its ratios in another form.
+/// Cell of the interval after applying `form` to its ratios.
 pub(super) fn interval_as(comparison: &MetricComparison, form: fn(f64) -> f64) -> Cell {
     if is_unbounded(comparison) {
         return Cell::text("unbounded");
@@ -360,7 +356,7 @@ pub(super) fn interval_as(comparison: &MetricComparison, form: fn(f64) -> f64) -
     }
 }
 
-/// Ends of the interval shown on pages.
+/// Bounds of the interval shown on pages.
 pub(super) fn shown_interval(comparison: &MetricComparison) -> Option<(f64, f64)> {
     if comparison.within_one_run {
         return comparison.ratio.or(comparison.difference)?.interval;
@@ -373,7 +369,7 @@ pub(super) fn is_unbounded(comparison: &MetricComparison) -> bool {
     comparison.decided.is_some_and(|decided| decided.interval.is_none())
 }
 
-/// Numbers of missing rounds in words: `31`, `31-108`, `31 or far more`.
+/// Numbers of further rounds in words: `31`, `31-108`, `31 or far more`.
 pub(super) fn more_words(more: RoundsNeeded) -> String {
     let count = |rounds: u32| thousands(&rounds.to_string());
     match more.pessimistic {
@@ -389,7 +385,7 @@ fn rounds_needed(comparison: &MetricComparison) -> Cell {
         .map_or(Cell::Missing, |more| Cell::text(format!("+{}", more_words(more))))
 }
 
-/// Value cell whose unit is part of the row's label, unless its style scales.
+/// Value cell for a row whose label includes the unit, unless the style scales it.
 pub(super) fn value(value: f64, unit: Unit) -> Cell {
     let number = Number::measured(value, unit);
     if number.style.scales() {

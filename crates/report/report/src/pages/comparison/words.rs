@@ -1,5 +1,5 @@
-//! Comparison in sentences: what each contender is better and worse at, and the number of rounds
-//! needed to decide the rest.
+//! Comparison in sentences: results in which each contender is better or worse, and the number of
+//! rounds needed to decide the others.
 
 use treering_analysis::compare::{MetricComparison, Outcome, VariantSummary, Verdict, p_words};
 use treering_model::metrics::times;
@@ -10,7 +10,7 @@ use super::tables::{label, more_words, whole_time};
 use crate::Number;
 use crate::pages::identity::metric_words;
 
-/// Maximum number of results that a clause names; of more it states the typical one.
+/// Maximum number of results that a clause names; with more, it states the typical result.
 const NAMED: usize = 3;
 
 /// Verdict in words, one sentence for each contender.
@@ -54,7 +54,8 @@ fn sentence(outcome: &Outcome, baseline: &str, variant: &VariantSummary) -> Stri
     format!("{about}{}: {}.", names.only_job(), clauses.join("; "))
 }
 
-/// Sentences on results of which one side was run once: why they decide nothing, and what would.
+/// Sentences on results with a single run on one side: the reason why they are undecided, and the
+/// runs needed.
 fn single_runs(primary: &[&MetricComparison]) -> String {
     let fewest = primary.iter().map(|comparison| comparison.smallest_rounds).max().unwrap_or(0);
     format!(
@@ -63,8 +64,8 @@ fn single_runs(primary: &[&MetricComparison]) -> String {
     )
 }
 
-/// Sentences on results that time leaves unclear: counts of the same rounds that are decided, or
-/// else the options with which more could be said.
+/// Sentences on results whose time is unclear: counts of the same rounds that have a verdict,
+/// otherwise the options that may give one.
 pub(super) fn beside_time(outcome: &Outcome) -> Vec<String> {
     let names = ResultNames::new(outcome);
     let several = outcome.contenders().count() > 1;
@@ -88,7 +89,7 @@ pub(super) fn beside_time(outcome: &Outcome) -> Vec<String> {
             counts.join(", ")
         ));
     }
-    // Only a plan can go on where it ended.
+    // Only a campaign of a plan can be continued.
     if !undecided.is_empty() && outcome.variants.iter().all(|variant| variant.is_of_plan) {
         let likely = |needed: &RoundsNeeded| needed.pessimistic.unwrap_or(needed.typical);
         let most = undecided.iter().flatten().map(likely).max();
@@ -109,8 +110,8 @@ pub(super) fn beside_time(outcome: &Outcome) -> Vec<String> {
     sentences
 }
 
-/// Sentences on primary results whose means, worst tenth or outlying rounds say something else than
-/// the typical ratio.
+/// Sentences on primary results whose means, worst tenth or outlying rounds contradict the typical
+/// ratio.
 pub(super) fn hidden(outcome: &Outcome) -> Vec<String> {
     let names = ResultNames::new(outcome);
     let several = outcome.contenders().count() > 1;
@@ -142,7 +143,7 @@ pub(super) fn hidden(outcome: &Outcome) -> Vec<String> {
     outcome.comparisons.iter().filter(|one| one.primary).filter_map(sentence).collect()
 }
 
-/// A decided count: `device write requests 9,120 to 2,210 (better)`.
+/// Text of a count with a verdict: `device write requests 9,120 to 2,210 (better)`.
 fn count_words(count: &MetricComparison) -> String {
     let value = |value: f64| Number::measured(value, count.unit).text_with_unit();
     format!(
@@ -154,7 +155,7 @@ fn count_words(count: &MetricComparison) -> String {
     )
 }
 
-/// Sentence on the control, where one was run: the smallest detectable difference.
+/// Sentence on the control, if one was run: the smallest detectable difference.
 pub(super) fn control(outcome: &Outcome) -> Option<String> {
     let first = outcome.control.first()?;
     let about = format!(
@@ -208,7 +209,7 @@ impl<'o> ResultNames<'o> {
         Self { only: first.filter(|first| titles.all(|title| title == *first)) }
     }
 
-    /// Suffix with the page's only job, after the variants.
+    /// Suffix with the job, if the page has only one, after the variants.
     fn only_job(&self) -> String {
         self.only.map_or_else(String::new, |job| format!(", {job}"))
     }
@@ -253,7 +254,7 @@ impl<'o> ResultNames<'o> {
         }
     }
 
-    /// Name of a result: the work, and its job.
+    /// Name of a result, from its work and its job.
     fn name(&self, comparison: &MetricComparison) -> String {
         let metric = match &comparison.scope {
             Scope::Trial => whole_time(comparison).unwrap_or_else(|| without_unit(comparison)),
@@ -291,7 +292,7 @@ impl<'o> ResultNames<'o> {
     }
 }
 
-/// Metric in words for a sentence, where a change in percent follows: `device written bytes`.
+/// Metric in words, for a sentence in which a change in percent follows: `device written bytes`.
 fn without_unit(comparison: &MetricComparison) -> String {
     match (comparison.unit, &comparison.scope) {
         (Unit::Bytes, _) => comparison.name.replace('_', " "),
@@ -302,7 +303,7 @@ fn without_unit(comparison: &MetricComparison) -> String {
     }
 }
 
-/// Prefixes of metrics that distinguish directions of one kind of operation.
+/// Prefixes of metrics that distinguish the directions of one kind of operation.
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
 fn largest_first<'c>(comparisons: &[&'c MetricComparison]) -> Vec<&'c MetricComparison> {

@@ -12,11 +12,11 @@ use crate::data::Data;
 pub struct Diagnosis<'d> {
     /// Path examined: a directory, a device or a plan.
     pub path: &'d str,
-    /// Reasons why the target cannot be used as it is.
+    /// Reasons why the target cannot be used in its present state.
     pub obstacles: &'d [String],
-    /// Cautions about measurements there.
+    /// Cautions about measurements on the target.
     pub cautions: &'d [Warning],
-    /// MachineInventory of filesystems, devices and tools.
+    /// Inventory of filesystems, devices and tools.
     #[serde(flatten)]
     pub inventory: &'d MachineInventory,
     /// Measured noise, one entry for each probe.

@@ -1,5 +1,5 @@
-//! The doctor's page: problems first, then what is here, how fine it can be measured, and what to
-//! type next.
+//! Page of `treering doctor`: problems first, then the inventory of the machine, its smallest
+//! detectable difference, and the next commands.
 
 pub mod json;
 pub mod next;
@@ -12,7 +12,7 @@ use crate::{Block, Cell, Report};
 
 const KIB: f64 = 1024.0;
 
-/// Builds the page; `plan` describes the size of the plan, a line each.
+/// Builds the page; `plan` describes the size of the plan, one line per entry.
 pub fn page(found: &Diagnosis<'_>, plan: &[String]) -> Report {
     let mut page = Report::new(format!("Doctor: {}", found.path));
     let count = found.obstacles.len() + found.cautions.len();

@@ -6,7 +6,7 @@ use treering_model::{MachineInventory, quoted};
 
 use super::json::NextCommand;
 
-/// Subject of the doctor's examination.
+/// Target that the doctor examined.
 #[derive(Clone, Copy)]
 pub enum Subject<'a> {
     /// A directory.
@@ -15,18 +15,18 @@ pub enum Subject<'a> {
     Device {
         /// Device node.
         node: &'a Path,
-        /// True if nobody uses it and it is empty.
+        /// True if the device is empty and unused.
         is_free: bool,
     },
     /// A file with a plan.
     Plan(&'a Path),
 }
 
-/// Memory filesystem that nearly every Linux has.
+/// Memory filesystem that is available on nearly every Linux system.
 pub const IN_MEMORY: &str = "/dev/shm";
 
-/// Three commands: a comparison, a run, and one that suits the findings. `is_in_memory` says of a
-/// directory whether it is on the filesystem of [`IN_MEMORY`].
+/// Returns three commands: a comparison, a run, and one that depends on the findings.
+/// `is_in_memory` reports whether a directory is on the filesystem of [`IN_MEMORY`].
 pub fn commands(
     subject: Subject<'_>,
     here: &MachineInventory,
@@ -57,7 +57,7 @@ fn comparison(
             let path = quoted(&path.to_string_lossy());
             next(format!("treering compare {path}"), "run the plan")
         }
-        // A device with data is not suggested, as users may type the command without reading it.
+        // A device with data is not suggested, since users may type the command without reading it.
         Subject::Device { node, is_free: true } if can_make => {
             let node = quoted(&node.to_string_lossy());
             let purpose = format!("compare {names} on this device");
@@ -71,7 +71,7 @@ fn comparison(
     }
 }
 
-/// Command that compares directories as they are, which does not need root.
+/// Command that compares directories without formatting, which does not require root.
 fn directories(dir: &Path, is_in_memory: impl Fn(&Path) -> bool) -> NextCommand {
     let other = if is_in_memory(dir) { "/var/tmp" } else { IN_MEMORY };
     let dir = quoted(&dir.to_string_lossy());

@@ -4,8 +4,8 @@ use treering_model::{Caution, CautionCode};
 
 use crate::Warning;
 
-/// Every caution, in the order of how much harm it does: what makes numbers wrong, what makes them
-/// another machine's, what makes them noisy, what only wants to be known.
+/// All cautions in order of severity: first those that make numbers wrong, then those that make
+/// them specific to another machine, those about noise, and last those for information.
 const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::KernelWarning,
     CautionCode::DebugKernel,
@@ -50,7 +50,7 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::MountsDiffer,
 ];
 
-/// The cautions as warnings with advice, the worst first.
+/// Cautions as warnings with advice, the worst first.
 pub fn worst_first(mut cautions: Vec<Caution>) -> Vec<Warning> {
     let rank = |caution: &Caution| WORST_FIRST.iter().position(|code| *code == caution.code);
     cautions.sort_by_key(rank);

@@ -107,7 +107,7 @@ impl<'h> HistoryData<'h> {
     }
 }
 
-/// A ratio that is a number: `null` if the level before is zero.
+/// Returns a finite ratio; `None` (`null`) if the previous level is zero.
 fn finite(ratio: f64) -> Option<f64> {
     Some(ratio).filter(|ratio| ratio.is_finite())
 }

@@ -1,4 +1,4 @@
-//! Page about a load search: the answer in words, the probes, and the limits of the answer.
+//! Page about a load search: the answer in words, the probes, and limitations of the answer.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,25 @@ use treering_stats::LoadAnswer;
 use crate::table::RowField;
 use crate::{Cell, Column, Data, Number, Report, Table};
 
-/// A load search to be shown.
+/// Load search to show.
 #[derive(Clone, Copy)]
 pub struct LoadView<'a> {
-    /// The answer.
+    /// Answer of the search.
     pub answer: LoadAnswer,
-    /// The probes in their order.
+    /// Probes in time order.
     pub probes: &'a [Probe],
-    /// Probe with hardly any load.
+    /// Probe with a very low load.
     pub idle: Option<&'a Probe>,
-    /// Latency bounds, each of which must be met.
+    /// Latency bounds, all of which must be met.
     pub bounds: &'a [LatencyBound],
     /// Trial that records the answer.
     pub recorded: Option<TrialId>,
 }
 
-/// Factor above the answer up to which a probe's rate affects the limits of the answer.
+/// Multiple of the answer up to which a late generator counts as a limitation.
 const NEAR: f64 = 1.5;
 
-/// Progress line about a probe.
+/// Formats a progress line about a probe.
 pub fn probe_line(probe: &Probe, number: usize, bounds: &[LatencyBound]) -> String {
     let latencies: Vec<String> = bounds
         .iter()
@@ -39,7 +39,7 @@ pub fn probe_line(probe: &Probe, number: usize, bounds: &[LatencyBound]) -> Stri
     format!("probe {number}: {rate}/s: {}: {verdict}", latencies.join(", "))
 }
 
-/// Page about a search. `names` are the short names of the trials in the store.
+/// Page about a search. `names` holds the short names of the trials in the store.
 pub fn page(view: &LoadView<'_>, names: &BTreeMap<TrialId, String>) -> Report {
     let mut page = Report::new("The highest rate of requests");
     page.paragraph(answer(view));
@@ -53,7 +53,7 @@ pub fn page(view: &LoadView<'_>, names: &BTreeMap<TrialId, String>) -> Report {
     page
 }
 
-/// The answer in a sentence or two.
+/// Formats the answer in one or two sentences.
 fn answer(view: &LoadView<'_>) -> String {
     let kept: Vec<String> = view
         .bounds
@@ -112,7 +112,7 @@ fn answer(view: &LoadView<'_>) -> String {
     }
 }
 
-/// Limits of the answer that are not due to the filesystem.
+/// Limitations of the answer that are not caused by the filesystem.
 fn limits(view: &LoadView<'_>) -> Vec<String> {
     let highest = match view.answer {
         LoadAnswer::At { rate, .. } => rate * NEAR,
@@ -163,7 +163,7 @@ fn row(probe: &Probe, name: Option<&String>) -> Vec<RowField> {
     ]
 }
 
-/// A time with its unit.
+/// Formats a time with its unit.
 fn time(ns: u64) -> String {
     Number::measured(ns as f64, Unit::Nanoseconds).text()
 }
@@ -178,7 +178,7 @@ fn capitalised(words: &str) -> String {
     all.next().map_or(String::new(), |first| first.to_uppercase().chain(all).collect())
 }
 
-/// A search as data.
+/// Data of a search.
 #[derive(Serialize)]
 pub struct LoadData<'f> {
     /// `found`, `below_lowest`, `above_highest` or `open`.
@@ -191,7 +191,7 @@ pub struct LoadData<'f> {
     high_operations_per_second: Option<f64>,
     kept: Vec<KeptLatency>,
     is_limited_by_generator: bool,
-    /// The trial of the answer.
+    /// Trial that records the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     trial: Option<String>,
     probes: &'f [Probe],
@@ -206,7 +206,7 @@ struct KeptLatency {
 }
 
 impl<'f> LoadData<'f> {
-    /// The data of a search.
+    /// Creates the data of a search.
     pub fn new(view: &LoadView<'f>) -> Self {
         let (answer, rates) = match view.answer {
             LoadAnswer::At { rate, interval } => {

@@ -1,5 +1,6 @@
 //! Page of `treering history`: series of a store, their changes of level, and facts that changed
-//! there. Facts that change at most points, such as the commit, are no changes of the environment.
+//! with them. A fact that changes at most points, such as the commit, names the points and is not a
+//! change of the environment.
 
 pub mod json;
 pub mod load;
@@ -26,13 +27,13 @@ use crate::{Block, Cell, Column, Report, Table};
 const FACTS_SHOWN: usize = 8;
 /// Maximum number of environment changes listed.
 const CHANGES_SHOWN: usize = 20;
-/// Maximum number of environment changes in a chart: more would hide its points.
+/// Maximum number of environment changes in a chart; more would hide its points.
 const EVENTS_DRAWN: usize = 40;
 /// Maximum number of series drawn.
 const DRAWN: usize = 50;
 /// Number of series that are drawn at the top of the page.
 const OPENING: usize = 3;
-/// Fewest changes of a fact that is taken for a name of the points.
+/// Fewest changes with which a fact can count as a name of the points.
 const MANY_CHANGES: usize = 5;
 
 /// Context of a history page.
@@ -40,7 +41,7 @@ const MANY_CHANGES: usize = 5;
 pub struct HistoryView<'a> {
     /// Key that orders the points: `kernel`.
     pub by: &'a str,
-    /// Variant that values are divided by.
+    /// Variant by which values are divided.
     pub anchor: Option<&'a str>,
     /// True to draw charts.
     pub draws: bool,
@@ -79,7 +80,7 @@ pub fn page(history: &History, view: &HistoryView<'_>) -> Report {
     page
 }
 
-/// Series with a chart: those that open the page, which changed or are the only ones, and the
+/// Series with a chart: those at the top of the page, which changed or are the only ones, and the
 /// others.
 fn drawn(history: &History) -> (Vec<&HistorySeries>, Vec<&HistorySeries>) {
     let series = || history.series.iter();
@@ -100,7 +101,7 @@ fn picture(series: &HistorySeries, view: &HistoryView<'_>) -> Chart {
     Chart::Rounds(chart(series, view))
 }
 
-/// Facts of a series that change at most of its points, so that they tell points apart.
+/// Facts of a series that change at most of its points and therefore name the points.
 fn names_of_points(series: &HistorySeries) -> BTreeSet<&str> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for fact in series.environment.iter().flat_map(|change| &change.facts) {
@@ -119,8 +120,8 @@ pub(crate) fn title(series: &HistorySeries) -> String {
     parts.join(", ")
 }
 
-/// Formats a change of level in percent: `+5.1 %`. What begins at zero or below has no percent, so
-/// both levels are told.
+/// Formats a change of level in percent: `+5.1 %`. If the old level is not positive, both levels
+/// are shown instead.
 fn level_change(ratio: f64, (old, new): (f64, f64), unit: Unit) -> String {
     if ratio.is_finite() {
         return percent(ratio);
@@ -282,25 +283,26 @@ pub(crate) fn changes(series: &HistorySeries) -> Table {
     table
 }
 
-/// Formats a p-value; one that four digits cannot show is not zero.
+/// Formats a p-value; a value too small for four digits is not shown as zero.
 fn p_value(p: f64) -> String {
     if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
 pub(crate) fn facts(series: &HistorySeries, shift: &LevelShift) -> Table {
     let caption = format!("What else changed at {}", series.points[shift.index].key);
-    let columns =
-        vec![Column::text("fact"), Column::long_text("before"), Column::long_text("after")];
-    let mut table = Table::new("facts", &caption, columns);
-    table.rows.extend(shift.facts.iter().take(FACTS_SHOWN).map(|fact| {
-        vec![Cell::text(&fact.name), Cell::text(&fact.before), Cell::text(&fact.after)]
-    }));
-    table
+    let rows = shift.facts.iter().take(FACTS_SHOWN).map(|fact| {
+        vec![
+            RowField::text("fact", &fact.name),
+            RowField::long_text("before", &fact.before),
+            RowField::long_text("after", &fact.after),
+        ]
+    });
+    Table::from_rows("facts", &caption, rows)
 }
 
 /// Table of the newest environment changes over all series.
 fn environment(history: &History) -> Option<Table> {
-    // Report each change once for all series, at the first series that has it.
+    // Each change is reported once for all series, at the first series that has it.
     let mut firsts: BTreeMap<[&str; 4], i64> = BTreeMap::new();
     for series in &history.series {
         let named = names_of_points(series);
@@ -321,16 +323,15 @@ fn environment(history: &History) -> Option<Table> {
         0 => "Changes of the environment".to_owned(),
         _ => format!("Changes of the environment, the newest {CHANGES_SHOWN}"),
     };
-    let columns = vec![
-        Column::text("from"),
-        Column::text("fact"),
-        Column::long_text("before"),
-        Column::long_text("after"),
-    ];
-    let mut table = Table::new("environment", &caption, columns);
-    for (_, [key, name, before, after]) in rows.into_iter().skip(hidden) {
-        table.rows.push([key, name, before, after].map(Cell::text).to_vec());
-    }
+    let shown = rows.into_iter().skip(hidden).map(|(_, [key, name, before, after])| {
+        vec![
+            RowField::text("from", key),
+            RowField::text("fact", name),
+            RowField::long_text("before", before),
+            RowField::long_text("after", after),
+        ]
+    });
+    let table = Table::from_rows("environment", &caption, shown);
     (!table.rows.is_empty()).then_some(table)
 }
 
@@ -373,7 +374,7 @@ fn notes(page: &mut Report, history: &History, view: &HistoryView<'_>) {
     }
 }
 
-/// Sentence about points that remember each other.
+/// Sentence about the autocorrelation of neighbouring points.
 pub(crate) fn memory_note(memory: &SeriesMemory) -> String {
     format!(
         "neighbouring points are alike (correlation {:.1}), so a change has to be larger to be \
@@ -382,7 +383,7 @@ pub(crate) fn memory_note(memory: &SeriesMemory) -> String {
     )
 }
 
-/// Event of a change of the environment; `None` where only names of points changed.
+/// Event of a change of the environment; `None` if only names of points changed.
 fn event(change: &EnvironmentChange, named: &BTreeSet<&str>) -> Option<RoundsEvent> {
     let words = |fact: &&ChangedFact| format!("{}: {} to {}", fact.name, fact.before, fact.after);
     let facts = change.facts.iter().filter(|fact| !named.contains(fact.name.as_str()));
@@ -399,7 +400,7 @@ fn newest<T>(items: &[T], most: usize) -> &[T] {
     &items[items.len().saturating_sub(most)..]
 }
 
-/// Chart of a series, with the points of each level in a colour of their own.
+/// Chart of a series, with a different colour for the points of each level.
 pub(crate) fn chart(series: &HistorySeries, view: &HistoryView<'_>) -> Rounds {
     let starts: Vec<usize> = series.shifts.iter().map(|shift| shift.index).collect();
     let ends: Vec<usize> = [0].into_iter().chain(starts).chain([series.points.len()]).collect();

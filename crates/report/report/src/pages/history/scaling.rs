@@ -7,6 +7,7 @@ use treering_model::{BetterDirection, Unit};
 use treering_stats::{Interval, Scalability};
 
 use crate::charts::{MOST_SIDES, ScalingChart, ScalingChartPoint, ScalingCurve};
+use crate::table::RowField;
 use crate::{Cell, Column, Number, NumberStyle, Table};
 
 /// Number of points of the model's curve.
@@ -17,8 +18,8 @@ Efficiency is the throughput in percent of the ideal, which is that of the small
 many; it is paired by round. The Universal Scalability Law is X(N) = a N / (1 + s (N - 1) + k N (N \
 - 1)), with the contention s, the share of work for which all wait for one another, and the \
 coherency k, the share for which each pair has to agree.";
-/// Upper end of a share's interval from which, when the lower end is 0, the share counts as
-/// undetermined.
+/// Upper end of a share's interval above which the share counts as undetermined, if the lower end
+/// is 0.
 const UNDETERMINED_FROM: f64 = 0.5;
 
 /// Formats a share of work in percent with about two digits.
@@ -64,7 +65,7 @@ pub(super) fn sentences(title: &str, scaling: &Scaling) -> Vec<String> {
     vec![growth, format!("{title}: {}", of_model(scaling))]
 }
 
-/// Sentence about the fitted model, or why there is none.
+/// Sentence about the fitted model, or about the reason why there is none.
 fn of_model(scaling: &Scaling) -> String {
     let key = &scaling.key;
     let Some(model) = &scaling.model else {
@@ -102,7 +103,7 @@ fn of_model(scaling: &Scaling) -> String {
     words
 }
 
-/// Describes a share with its interval, or that it may be zero.
+/// Describes a share with its interval, or states that it may be zero.
 fn share(name: &str, value: f64, interval: &Interval) -> String {
     if interval.low > 0.0 && interval.high > 1.0 {
         return format!("{name} is at least {}", percent(interval.low.min(1.0)));
@@ -147,97 +148,79 @@ fn peak(scaling: &Scaling, model: &Scalability) -> String {
 pub(super) fn sizes(title: &str, sweep: &Sweep) -> Table {
     let key = sweep.scalings.first().map_or("", |scaling| scaling.key.as_str());
     let has_others = sweep.scalings.iter().any(|scaling| !scaling.others.is_empty());
-    let others = has_others.then(|| Column::text("with"));
-    let columns = others.into_iter().chain([
-        Column::count(key),
-        Column::mixed("mean"),
-        Column::mixed("ideal"),
-        Column::number("efficiency", Unit::Percent).better(BetterDirection::Higher),
-        Column::number("from", Unit::Percent),
-        Column::number("to", Unit::Percent),
-        Column::mixed("model"),
-        Column::count("rounds"),
-    ]);
-    let mut table = Table::new("scaling", &format!("{title}: scaling"), columns.collect());
-    for scaling in &sweep.scalings {
-        for size in &scaling.sizes {
-            let others = has_others.then(|| Cell::text(scaling.others.join(", ")));
-            table.rows.push(others.into_iter().chain(row(scaling, size, sweep.unit)).collect());
-        }
-    }
-    table
+    let rows = sweep.scalings.iter().flat_map(|scaling| {
+        scaling.sizes.iter().map(move |size| {
+            let others = has_others.then(|| RowField::text("with", scaling.others.join(", ")));
+            others.into_iter().chain(row(key, scaling, size, sweep.unit)).collect()
+        })
+    });
+    Table::from_rows("scaling", &format!("{title}: scaling"), rows)
 }
 
-fn row(scaling: &Scaling, size: &ScalingSize, unit: Unit) -> [Cell; 8] {
-    let share = |value: Option<f64>| {
-        Cell::measured(value.map(|efficiency| 100.0 * efficiency), Unit::Percent)
+fn row(key: &str, scaling: &Scaling, size: &ScalingSize, unit: Unit) -> [RowField; 8] {
+    let share = |name, value: Option<f64>| {
+        RowField::number(name, Unit::Percent, value.map(|efficiency| 100.0 * efficiency))
     };
+    let rate = |name, value: Option<f64>| RowField::mixed(name, Cell::measured(value, unit));
     let model = scaling.model.as_ref().filter(|_| !scaling.is_superlinear());
     [
-        Cell::measured(size.size, Unit::Count),
-        Cell::measured(size.mean, unit),
-        Cell::measured(size.ideal, unit),
-        share(Some(size.efficiency)),
-        share(size.efficiency_interval.map(|(low, _)| low)),
-        share(size.efficiency_interval.map(|(_, high)| high)),
-        Cell::measured(model.map(|model| model.throughput(size.size)), unit),
-        Cell::whole(size.rounds as u64),
+        RowField::new(Column::count(key), Cell::measured(size.size, Unit::Count)),
+        rate("mean", Some(size.mean)),
+        rate("ideal", Some(size.ideal)),
+        share("efficiency", Some(size.efficiency)).better(BetterDirection::Higher),
+        share("from", size.efficiency_interval.map(|(low, _)| low)),
+        share("to", size.efficiency_interval.map(|(_, high)| high)),
+        rate("model", model.map(|model| model.throughput(size.size))),
+        RowField::count("rounds", size.rounds as u64),
     ]
 }
 
 /// Table of the fitted models.
 pub(super) fn models(sweeps: &[Sweep], title: impl Fn(&Sweep) -> String) -> Option<Table> {
-    let columns = [
-        Column::long_text("sweep"),
-        Column::count("sizes"),
-        Column::range("contention low–high", Unit::Percent),
-        Column::number("contention", Unit::Percent),
-        Column::range("coherency low–high", Unit::Percent),
-        Column::number("coherency", Unit::Percent),
-        Column::range("peak low–high", Unit::Count),
-        Column::count("peak"),
-        Column::count("lack of fit p"),
-    ];
-    let mut table = Table::new("scalability", "Universal Scalability Law", columns.to_vec());
-    for sweep in sweeps {
-        for scaling in &sweep.scalings {
-            let model = scaling.model.as_ref().filter(|_| !scaling.is_superlinear());
-            table
-                .rows
-                .extend(model.map(|model| model_row(name(&title(sweep), scaling), scaling, model)));
-        }
-    }
+    let all = sweeps.iter().flat_map(|sweep| sweep.scalings.iter().map(move |it| (sweep, it)));
+    let rows = all.filter_map(|(sweep, scaling)| {
+        let model = scaling.model.as_ref().filter(|_| !scaling.is_superlinear())?;
+        Some(model_row(name(&title(sweep), scaling), scaling, model))
+    });
+    let table = Table::from_rows("scalability", "Universal Scalability Law", rows);
     (!table.rows.is_empty()).then_some(table)
 }
 
-fn model_row(name: String, scaling: &Scaling, model: &Scalability) -> Vec<Cell> {
+fn model_row(name: String, scaling: &Scaling, model: &Scalability) -> Vec<RowField> {
     // One decimal of a percentage would hide a coherency that halves the throughput at size 100.
-    // No share of work is larger than all of it.
+    // The interval of a share ends at 100 %.
     let number = |value: f64| Number {
         value: 100.0 * value.min(1.0),
         unit: Unit::Percent.symbol().to_owned(),
         style: NumberStyle::Measured,
     };
-    let range = |interval: &Interval| Cell::between(number(interval.low), number(interval.high));
+    let share =
+        |name: &str, value: f64| RowField::new(Column::number(name, Unit::Percent), number(value));
+    let range = |name: &str, interval: &Interval| {
+        let cell = Cell::between(number(interval.low), number(interval.high));
+        RowField::new(Column::range(name, Unit::Percent), cell)
+    };
     let whole = |value: f64| Number { value, unit: String::new(), style: NumberStyle::Measured };
     let peak = model.peak_interval.as_ref();
+    let peak_range = peak
+        .map_or(Cell::Missing, |interval| Cell::between(whole(interval.low), whole(interval.high)));
+    let peak_clients = model.peak_clients.filter(|_| peak.is_some());
+    let lack_of_fit = model.lack_of_fit_p.map_or(Cell::Missing, |value| {
+        Cell::Number(Number { value, unit: String::new(), style: NumberStyle::Probability })
+    });
     vec![
-        Cell::text(name),
-        Cell::whole(scaling.sizes.len() as u64),
-        range(&model.contention_interval),
-        Cell::Number(number(model.contention)),
-        range(&model.coherency_interval),
-        Cell::Number(number(model.coherency)),
-        peak.map_or(Cell::Missing, |interval| {
-            Cell::between(whole(interval.low), whole(interval.high))
-        }),
-        model
-            .peak_clients
-            .filter(|_| peak.is_some())
-            .map_or(Cell::Missing, |interval| Cell::Number(whole(interval))),
-        model.lack_of_fit_p.map_or(Cell::Missing, |value| {
-            Cell::Number(Number { value, unit: String::new(), style: NumberStyle::Probability })
-        }),
+        RowField::long_text("sweep", name),
+        RowField::count("sizes", scaling.sizes.len() as u64),
+        range("contention low–high", &model.contention_interval),
+        share("contention", model.contention),
+        range("coherency low–high", &model.coherency_interval),
+        share("coherency", model.coherency),
+        RowField::new(Column::range("peak low–high", Unit::Count), peak_range),
+        RowField::new(
+            Column::count("peak"),
+            peak_clients.map_or(Cell::Missing, |clients| Cell::Number(whole(clients))),
+        ),
+        RowField::new(Column::count("lack of fit p"), lack_of_fit),
     ]
 }
 

@@ -1,5 +1,5 @@
-//! Page about the spread of the layouts of runs that carried out the same list of operations on
-//! equal filesystems.
+//! Page about the spread of layouts among runs that executed the same list of operations on equal
+//! filesystems.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,8 @@ use treering_model::metrics::layout::{
 };
 use treering_model::{Metric, Scope, Trial};
 
-use crate::{Cell, Column, Report, Table};
+use crate::table::RowField;
+use crate::{Cell, Report, Table};
 
 /// Metrics of a run's last layout, with their column names.
 const MEASURES: [(&MetricSpec, &str); 7] = [
@@ -22,9 +23,9 @@ const MEASURES: [(&MetricSpec, &str); 7] = [
     (&FREE_EXTENTS, "free extents"),
     (&MODELLED_READ_SECONDS, "read on hdd-7200"),
 ];
-/// Fact of a run with the fingerprint of its operations.
+/// Fact with the fingerprint of a run's operations.
 const LIST_FACT: &str = "age.fingerprint";
-/// Facts that must be equal for filesystems to be equal, with their names on the page.
+/// Facts that must be the same in equal filesystems, with their names on the page.
 const EQUAL_FACTS: [(&str, &str); 6] = [
     ("filesystem.type", "filesystem"),
     ("filesystem.capacity_bytes", "bytes"),
@@ -57,7 +58,7 @@ fn last(trial: &Trial, spec: &MetricSpec) -> Option<f64> {
     trial.metrics.iter().rfind(of_phase).map(|metric| metric.value)
 }
 
-/// Page with a table for each set of equal runs among these.
+/// Page with a table for each set of equal runs.
 pub fn page(trials: &[Trial]) -> Report {
     let mut page = Report::new("Layouts of equal runs");
     let mut alike: BTreeMap<SharedFacts, Vec<&Trial>> = BTreeMap::new();
@@ -71,11 +72,11 @@ pub fn page(trials: &[Trial]) -> Report {
         (1..).zip(alike.into_iter().filter(|(_, trials)| trials.len() > 1))
     {
         page.heading(&format!("{} runs", trials.len()));
-        let columns = vec![Column::text("what"), Column::long_text("value")];
-        let mut about = Table::new(&format!("runs_{number}"), "What is equal in them.", columns);
-        let row = |(name, value): (&str, String)| vec![Cell::text(name), Cell::text(value)];
-        about.rows = facts.into_iter().map(row).collect();
-        page.table(about);
+        let row =
+            |(name, value)| vec![RowField::text("what", name), RowField::long_text("value", value)];
+        let caption = "What is equal in them.";
+        let about = facts.into_iter().map(row);
+        page.table(Table::from_rows(&format!("runs_{number}"), caption, about));
         page.table(spread(number, &trials));
     }
     if page.tables().next().is_none() {
@@ -90,30 +91,22 @@ pub fn page(trials: &[Trial]) -> Report {
 }
 
 fn spread(number: u32, trials: &[&Trial]) -> Table {
-    let columns = vec![
-        Column::text("measure"),
-        Column::count("n"),
-        Column::mixed("lowest"),
-        Column::mixed("median"),
-        Column::mixed("highest"),
-    ];
     let caption = "The layout at the end of each run, over all of them; docs/layout.md defines the \
                    measures.";
-    let mut table = Table::new(&format!("spread_{number}"), caption, columns);
-    for (spec, name) in MEASURES {
+    let row = |(spec, name): (&MetricSpec, &str)| {
         let values = trials.iter().filter_map(|trial| last(trial, spec));
         let mut values: Vec<f64> = values.collect();
         values.sort_unstable_by(f64::total_cmp);
-        let (Some(low), Some(high)) = (values.first(), values.last()) else { continue };
+        let (low, high) = (*values.first()?, *values.last()?);
         let (one, other) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
         let cell = |value: f64| Cell::measured(value, spec.unit);
-        table.rows.push(vec![
-            Cell::text(name),
-            Cell::whole(values.len() as u64),
-            cell(*low),
-            cell(f64::midpoint(one, other)),
-            cell(*high),
-        ]);
-    }
-    table
+        Some(vec![
+            RowField::text("measure", name),
+            RowField::count("n", values.len() as u64),
+            RowField::mixed("lowest", cell(low)),
+            RowField::mixed("median", cell(f64::midpoint(one, other))),
+            RowField::mixed("highest", cell(high)),
+        ])
+    };
+    Table::from_rows(&format!("spread_{number}"), caption, MEASURES.into_iter().filter_map(row))
 }

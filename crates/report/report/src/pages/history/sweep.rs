@@ -6,7 +6,8 @@ use treering_model::Unit;
 
 use super::scaling;
 use crate::charts::{Chart, Curve, CurvePoint, Curves, SweepKey, SweepMap};
-use crate::{Cell, Column, Report, Table};
+use crate::table::RowField;
+use crate::{Cell, Report, Table};
 
 /// Page of the sweeps, with charts if `draws`.
 pub fn page(plan: &str, sweeps: &[Sweep], draws: bool) -> Report {
@@ -97,27 +98,20 @@ fn sentence(sweep: &Sweep, knee: &SweepKnee) -> String {
 }
 
 fn points(sweep: &Sweep) -> Table {
-    let keys = sweep.keys.iter().map(|key| Column::text(key));
-    let figures = [
-        Column::mixed("mean"),
-        Column::mixed("from"),
-        Column::mixed("to"),
-        Column::count("rounds"),
-    ];
     let better = sweep.better.phrase();
     let caption = format!("{} ({better})", title(sweep));
-    let mut table = Table::new("sweep", &caption, keys.chain(figures).collect());
-    for point in &sweep.points {
-        let values = point.values.iter().map(Cell::text);
-        let figure = |value: f64| Cell::measured(value, sweep.unit);
-        let (low, high) = match point.interval {
-            Some((low, high)) => (figure(low), figure(high)),
-            None => (Cell::Missing, Cell::Missing),
-        };
-        let figures = [figure(point.mean), low, high, Cell::whole(point.rounds as u64)];
-        table.rows.push(values.chain(figures).collect());
-    }
-    table
+    let row = |point: &SweepPoint| {
+        let values = sweep.keys.iter().zip(&point.values);
+        let figure = |value: Option<f64>| Cell::measured(value, sweep.unit);
+        let figures = [
+            RowField::mixed("mean", figure(Some(point.mean))),
+            RowField::mixed("from", figure(point.interval.map(|(low, _)| low))),
+            RowField::mixed("to", figure(point.interval.map(|(_, high)| high))),
+            RowField::count("rounds", point.rounds as u64),
+        ];
+        values.map(|(key, value)| RowField::text(key, value)).chain(figures).collect()
+    };
+    Table::from_rows("sweep", &caption, sweep.points.iter().map(row))
 }
 
 /// Values of a key, in order of occurrence.
@@ -131,7 +125,7 @@ fn values(sweep: &Sweep, key: usize) -> Vec<&str> {
     values
 }
 
-/// Table with two keys as rows and columns; each cell in percent of the best one.
+/// Table with two keys as rows and columns; each cell is in percent of the best cell.
 fn map(sweep: &Sweep) -> Table {
     let (rows, across) = (values(sweep, 0), values(sweep, 1));
     let means = || sweep.points.iter().map(|point| point.mean);
@@ -142,20 +136,18 @@ fn map(sweep: &Sweep) -> Table {
         means().fold(f64::INFINITY, f64::min)
     };
     let caption = format!("{}, in percent of the best, {} across", title(sweep), sweep.keys[1]);
-    let columns = std::iter::once(Column::text(&sweep.keys[0]))
-        .chain(across.iter().map(|value| Column::mixed(value)));
-    let mut table = Table::new("sweep_map", &caption, columns.collect());
-    for row in rows {
-        let cell = |column: &&str| {
+    let row = |row: &str| {
+        let field = |column: &&str| {
             let is_it = |point: &&SweepPoint| point.values[0] == row && point.values[1] == **column;
             let point = sweep.points.iter().find(is_it);
-            point.map_or(Cell::Missing, |point| {
-                Cell::measured(100.0 * point.mean / best, Unit::Percent)
-            })
+            let share = point.map(|point| 100.0 * point.mean / best);
+            RowField::mixed(column, Cell::measured(share, Unit::Percent))
         };
-        table.rows.push(std::iter::once(Cell::text(row)).chain(across.iter().map(cell)).collect());
-    }
-    table
+        std::iter::once(RowField::text(&sweep.keys[0], row))
+            .chain(across.iter().map(field))
+            .collect()
+    };
+    Table::from_rows("sweep_map", &caption, rows.into_iter().map(row))
 }
 
 /// Chart with a curve for each combination of all keys but the last.

@@ -1,22 +1,22 @@
-//! The guard's verdict on formatting a device, and what the guard examined.
+//! Verdict of the guard on formatting a device, and the results of its examination.
 
 use serde::Serialize;
 use treering_model::quoted;
 
 use crate::{Cell, Data, Report};
 
-/// The verdict as data: `treering doctor --guard DEVICE --format json`.
+/// Data of the verdict: `treering doctor --guard DEVICE --format json`.
 #[derive(Debug, Serialize)]
 pub struct GuardVerdict {
-    /// The device as it was named.
+    /// Path of the device as named by the user.
     pub path: String,
-    /// The device node to which `path` resolves.
+    /// Device node to which `path` resolves.
     pub device: String,
     /// Size of the device in bytes.
     pub bytes: u64,
-    /// True if the device would be formatted without being named in `--erase`.
+    /// True if the device may be formatted without being named in `--erase`.
     pub free: bool,
-    /// True if the device would be formatted when named in `--erase`, or is free.
+    /// True if the device may be formatted when named in `--erase`, or is free.
     pub erasable: bool,
     /// Reasons against formatting the device.
     pub obstacles: Vec<String>,
@@ -29,7 +29,7 @@ impl Data for GuardVerdict {
     const VERSION: u32 = 1;
 }
 
-/// Builds the page; `hint` says what would free the device.
+/// Builds the page; `hint` describes how to free the device.
 pub fn page(verdict: &GuardVerdict, hint: Option<&str>) -> Report {
     let mut page = Report::new(format!("Guard: {}", verdict.path));
     page.paragraph(if verdict.free {

@@ -1,4 +1,4 @@
-//! Pages about this machine: its devices and what treering keeps there.
+//! Pages about this machine: its devices, and data of treering on it.
 
 pub mod guard;
 pub mod images;

@@ -1,18 +1,19 @@
-//! A pack of trials: what is written into it, and which names are left out.
+//! Page about a pack of trials: its contents, and the names that are left out.
 
 use treering_model::{TrialEvent, Unit};
 
-use crate::{Cell, Column, Report, Table};
+use crate::table::RowField;
+use crate::{Cell, Report, Table};
 
 /// Maximum number of names shown of each kind.
 const NAMES_SHOWN: usize = 20;
 
-/// Numbers of the packed records.
+/// Numbers of the packed records by kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PackedCounts {
-    /// Plans.
+    /// Number of plans.
     pub plans: u64,
-    /// Labels and exclusions.
+    /// Number of labels and exclusions.
     pub annotations: u64,
     trials: u64,
     facts: u64,
@@ -40,26 +41,24 @@ impl PackedCounts {
     }
 }
 
-/// A name that is left out.
+/// Name that is left out of the pack.
 #[derive(Clone, Debug)]
 pub struct LeftOutName {
     /// Kind of the name.
     pub kind: &'static str,
-    /// The name.
+    /// Name as found in the trials.
     pub name: String,
-    /// Word that is written instead.
+    /// Replacement for the name.
     pub instead: String,
     /// Number of replacements.
     pub times: u64,
 }
 
-/// Page about what is packed and what is left out.
-/// `names` are the names that are left out; `None` if all are written.
+/// Page about the packed and omitted contents. `names` holds the names that are left out; `None` if
+/// all are written.
 pub fn page(counts: &PackedCounts, names: Option<&[LeftOutName]>) -> Report {
     let mut page = Report::new("A pack of trials");
-    let columns = vec![Column::text("what"), Column::mixed("amount")];
-    let mut table = Table::new("written", "What is written", columns);
-    let rows = [
+    let counts_of = [
         ("plans", counts.plans),
         ("trials", counts.trials),
         ("facts of the environment", counts.facts),
@@ -68,26 +67,28 @@ pub fn page(counts: &PackedCounts, names: Option<&[LeftOutName]>) -> Report {
         ("labels given and exclusions", counts.annotations),
         ("what observers made", counts.artifacts),
     ];
-    table.rows.extend(rows.map(|(what, count)| vec![Cell::text(what), Cell::whole(count)]));
     let size = Cell::measured(counts.bytes as f64, Unit::Bytes);
-    table.rows.push(vec![Cell::text("size of it, not compressed"), size]);
-    page.table(table);
+    let rows = counts_of
+        .into_iter()
+        .map(|(what, count)| (what, Cell::whole(count)))
+        .chain([("size of it, not compressed", size)])
+        .map(|(what, cell)| vec![RowField::text("what", what), RowField::mixed("amount", cell)]);
+    page.table(Table::from_rows("written", "What is written", rows));
     let Some(left_out) = names else {
         page.paragraph("Names, paths and serial numbers are written as they are.");
         return page;
     };
-    let columns = ["what", "left out", "written instead"].map(Column::text);
-    let columns = columns.into_iter().chain([Column::mixed("times")]).collect();
-    let mut table = Table::new("left_out", "What is left out", columns);
-    let mut hidden = 0;
-    for of_kind in left_out.chunk_by(|one, other| one.kind == other.kind) {
-        hidden += of_kind.len().saturating_sub(NAMES_SHOWN);
-        table.rows.extend(of_kind.iter().take(NAMES_SHOWN).map(|one| {
-            let texts = [one.kind, &one.name, &one.instead].map(Cell::text);
-            texts.into_iter().chain([Cell::whole(one.times)]).collect()
-        }));
-    }
-    page.table(table);
+    let kinds = || left_out.chunk_by(|one, other| one.kind == other.kind);
+    let rows = kinds().flat_map(|of_kind| of_kind.iter().take(NAMES_SHOWN)).map(|name| {
+        vec![
+            RowField::text("what", name.kind),
+            RowField::text("left out", &name.name),
+            RowField::text("written instead", &name.instead),
+            RowField::mixed("times", Cell::whole(name.times)),
+        ]
+    });
+    page.table(Table::from_rows("left_out", "What is left out", rows));
+    let hidden: usize = kinds().map(|of_kind| of_kind.len().saturating_sub(NAMES_SHOWN)).sum();
     if hidden > 0 {
         page.paragraph(format!("Left out likewise: {hidden} more names."));
     }

@@ -1,8 +1,9 @@
-//! The store as a file: its size and the trials in it.
+//! Page about the file of a store: its size and the trials in it.
 
 use treering_model::Unit;
 
-use crate::{Cell, Column, Report, Table};
+use crate::table::RowField;
+use crate::{Cell, Report, Table};
 
 /// Facts about a store.
 pub struct StoreFacts {
@@ -12,7 +13,7 @@ pub struct StoreFacts {
     pub version: String,
     /// Size in bytes.
     pub bytes: u64,
-    /// Unused bytes of it.
+    /// Number of unused bytes in the file.
     pub unused_bytes: u64,
     /// Number of trials.
     pub trials: usize,
@@ -24,7 +25,6 @@ pub struct StoreFacts {
 
 /// Page about a store.
 pub fn page(store: &StoreFacts) -> Report {
-    let mut table = Table::new("store", "", vec![Column::text("what"), Column::mixed("value")]);
     let size = |bytes: u64| Cell::measured(bytes as f64, Unit::Bytes);
     let count = |count: usize| Cell::whole(count as u64);
     let rows = [
@@ -36,8 +36,8 @@ pub fn page(store: &StoreFacts) -> Report {
         ("interrupted", count(store.interrupted)),
         ("running", count(store.running)),
     ];
-    table.rows.extend(rows.map(|(what, value)| vec![Cell::text(what), value]));
+    let row = |(what, value)| vec![RowField::text("what", what), RowField::mixed("value", value)];
     let mut page = Report::new("The store");
-    page.table(table);
+    page.table(Table::from_rows("store", "", rows.into_iter().map(row)));
     page
 }

@@ -1,52 +1,43 @@
-//! The pages of `treering dataset`: the list, and one data set in numbers.
+//! Pages of `treering dataset`: a list, and a single data set with its figures.
 
 use treering_model::{
     DatasetReport, ListCount, ListDifference, SizeQuantiles, TreeStateReport, Unit,
 };
 
 use crate::table::RowField;
-use crate::{Cell, Column, Report, Table};
+use crate::{Report, Table};
 
 /// A data set in the list.
 pub struct ListedDataset {
     /// Name of the data set.
     pub name: String,
-    /// Place of its files.
+    /// Location of the files.
     pub place: String,
-    /// Counts of its states: clean, patched, compiled, patched and compiled; or the error that
-    /// prevents reading it.
+    /// Counts for each state (clean, patched, compiled, patched and compiled), or the error that
+    /// prevents reading them.
     pub states: Result<[ListCount; 4], String>,
 }
 
 /// Page with the sizes of each data set and state.
 pub fn list(datasets: &[ListedDataset]) -> Report {
     let mut page = Report::new("Data sets");
-    let columns = vec![
-        Column::text("name"),
-        Column::count("clean files"),
-        Column::number("clean", Unit::Bytes),
-        Column::number("patched", Unit::Bytes),
-        Column::number("compiled", Unit::Bytes),
-        Column::number("patched-compiled", Unit::Bytes),
-        Column::long_text("where"),
-    ];
-    let mut table = Table::new("datasets", "", columns);
-    for ListedDataset { name, place, states } in datasets {
-        let mut row = vec![Cell::text(name)];
-        match states {
-            Ok(states) => {
-                row.push(Cell::whole(states[0].files));
-                row.extend(states.map(|state| bytes(state.bytes)));
-                row.push(Cell::text(place));
-            }
-            Err(why) => {
-                row.extend([const { Cell::Missing }; 5]);
-                row.push(Cell::text(format!("{place}: {why}")));
-            }
-        }
-        table.rows.push(row);
-    }
-    page.table(table);
+    let row = |ListedDataset { name, place, states }: &ListedDataset| {
+        let bytes_of = |state: usize| states.as_ref().ok().map(|states| states[state].bytes);
+        let found = match states {
+            Ok(_) => place.clone(),
+            Err(why) => format!("{place}: {why}"),
+        };
+        vec![
+            RowField::text("name", name),
+            RowField::count("clean files", states.as_ref().ok().map(|states| states[0].files)),
+            RowField::bytes("clean", bytes_of(0)),
+            RowField::bytes("patched", bytes_of(1)),
+            RowField::bytes("compiled", bytes_of(2)),
+            RowField::bytes("patched-compiled", bytes_of(3)),
+            RowField::long_text("where", found),
+        ]
+    };
+    page.table(Table::from_rows("datasets", "", datasets.iter().map(row)));
     page.note("`treering dataset show NAME` shows one; `treering dataset record` makes your own.");
     page
 }
@@ -62,10 +53,6 @@ pub fn show(report: &DatasetReport) -> Report {
     page.table(sizes(&report.states[0]));
     page.table(largest(&report.states));
     page
-}
-
-fn bytes(count: u64) -> Cell {
-    Cell::measured(count as f64, Unit::Bytes)
 }
 
 fn states(report: &DatasetReport) -> Table {
@@ -91,11 +78,13 @@ fn states(report: &DatasetReport) -> Table {
 }
 
 fn changes(report: &DatasetReport) -> Table {
-    let columns =
-        vec![Column::text("change"), Column::count("files"), Column::number("size", Unit::Bytes)];
-    let mut table = Table::new("changes", "What a patch and a build change", columns);
+    let mut rows = Vec::new();
     let mut row = |what: &str, count: ListCount| {
-        table.rows.push(vec![Cell::text(what), Cell::whole(count.files), bytes(count.bytes)]);
+        rows.push(vec![
+            RowField::text("change", what),
+            RowField::count("files", count.files),
+            RowField::bytes("size", count.bytes),
+        ]);
     };
     let mut difference = |name: &str, difference: &ListDifference| {
         row(&format!("{name}: changed"), difference.changed);
@@ -106,35 +95,29 @@ fn changes(report: &DatasetReport) -> Table {
     difference("products of the patched tree", &report.recompile);
     row("products of the clean tree", report.products);
     row("products of the patched tree", report.patched_products);
-    table
+    Table::from_rows("changes", "What a patch and a build change", rows)
 }
 
 fn sizes(clean: &TreeStateReport) -> Table {
-    let columns = vec![
-        Column::number("from", Unit::Bytes),
-        Column::count("files"),
-        Column::number("size", Unit::Bytes),
-    ];
-    let mut table = Table::new("sizes", "Files of the clean tree by size", columns);
-    for bucket in &clean.histogram {
-        table.rows.push(vec![
-            bytes(bucket.from_bytes),
-            Cell::whole(bucket.count.files),
-            bytes(bucket.count.bytes),
-        ]);
-    }
-    table
+    let rows = clean.histogram.iter().map(|bucket| {
+        vec![
+            RowField::bytes("from", bucket.from_bytes),
+            RowField::count("files", bucket.count.files),
+            RowField::bytes("size", bucket.count.bytes),
+        ]
+    });
+    Table::from_rows("sizes", "Files of the clean tree by size", rows)
 }
 
 fn largest(states: &[TreeStateReport]) -> Table {
-    let columns =
-        vec![Column::text("state"), Column::long_text("file"), Column::number("size", Unit::Bytes)];
-    let mut table = Table::new("largest", "The largest files", columns);
-    for state in states {
-        for file in state.largest.iter().take(3) {
-            let label = Cell::text(state.state);
-            table.rows.push(vec![label, Cell::text(&file.path), bytes(file.bytes)]);
-        }
-    }
-    table
+    let rows = states.iter().flat_map(|state| {
+        state.largest.iter().take(3).map(|file| {
+            vec![
+                RowField::text("state", state.state),
+                RowField::long_text("file", &file.path),
+                RowField::bytes("size", file.bytes),
+            ]
+        })
+    });
+    Table::from_rows("largest", "The largest files", rows)
 }

@@ -6,6 +6,7 @@ use std::fmt::Display;
 use treering_model::{Metric, Scope, Trial, Unit};
 use treering_stats::student_test;
 
+use crate::table::RowField;
 use crate::{Cell, Column, Report, Table};
 
 /// Confidence level of the test for a difference of rates.
@@ -15,13 +16,13 @@ const RATE_SLACK: f64 = 0.05;
 
 /// Trial of a turn, with the work of its jobs.
 pub struct CheckedTrial {
-    /// The trial.
+    /// Trial of the turn.
     pub trial: Trial,
     /// Bytes and requests of each job.
     pub work: JobWork,
 }
 
-/// A turn: the trials of treering and of fio.
+/// Turn with a trial of treering and one of fio.
 pub struct CheckTurn {
     /// Trial of treering.
     pub ours: CheckedTrial,
@@ -40,7 +41,7 @@ pub struct SequenceComparison {
 #[derive(Clone, Debug, PartialEq)]
 enum Verdict {
     Same,
-    /// No difference is seen beyond the noise.
+    /// No difference beyond the noise.
     WithinNoise,
     /// The two differ; holds a description of the difference.
     Differ(String),
@@ -60,7 +61,7 @@ impl Verdict {
 }
 
 impl SequenceComparison {
-    /// Compares the requests of a job. `differs` says why they cannot be equal.
+    /// Compares the requests of a job. `differs` is the reason if they cannot be equal.
     pub fn new<R: PartialEq + Display>(
         name: String,
         differs: Option<&'static str>,
@@ -154,65 +155,47 @@ impl FioComparison {
     }
 
     fn work_table(&self) -> Table {
-        let columns = vec![
-            Column::text("job"),
-            Column::count("fio: requests"),
-            Column::number("fio: bytes", Unit::Bytes),
-            Column::count("treering: requests"),
-            Column::number("treering: bytes", Unit::Bytes),
-            Column::long_text("work"),
-        ];
-        let mut table = Table::new("work", "What was done, in the last turn", columns);
-        for WorkComparison { what: (job, way), both: [theirs, ours], verdict } in &self.work {
-            let bytes = |count: u64| Cell::measured(count as f64, Unit::Bytes);
-            table.rows.push(vec![
-                Cell::text(format!("{job} {way}")),
-                Cell::whole(theirs[1]),
-                bytes(theirs[0]),
-                Cell::whole(ours[1]),
-                bytes(ours[0]),
-                verdict.cell(),
-            ]);
-        }
-        table
+        let rows = self.work.iter().map(|compared| {
+            let WorkComparison { what: (job, way), both: [theirs, ours], verdict } = compared;
+            vec![
+                RowField::text("job", format!("{job} {way}")),
+                RowField::count("fio: requests", theirs[1]),
+                RowField::bytes("fio: bytes", theirs[0]),
+                RowField::count("treering: requests", ours[1]),
+                RowField::bytes("treering: bytes", ours[0]),
+                RowField::new(Column::long_text("work"), verdict.cell()),
+            ]
+        });
+        Table::from_rows("work", "What was done, in the last turn", rows)
     }
 
     fn sequence_table(&self) -> Table {
-        let columns =
-            vec![Column::text("job"), Column::count("compared"), Column::long_text("requests")];
+        let rows = self.sequences.iter().map(|SequenceComparison { name, compared, verdict }| {
+            vec![
+                RowField::text("job", name),
+                RowField::count("compared", *compared as u64),
+                RowField::new(Column::long_text("requests"), verdict.cell()),
+            ]
+        });
         let caption = "Files, places and lengths of the requests in their order";
-        let mut table = Table::new("requests", caption, columns);
-        for SequenceComparison { name, compared, verdict } in &self.sequences {
-            let row = vec![Cell::text(name), Cell::whole(*compared as u64), verdict.cell()];
-            table.rows.push(row);
-        }
-        table
+        Table::from_rows("requests", caption, rows)
     }
 
     fn rate_table(&self) -> Table {
-        let columns = vec![
-            Column::text("job"),
-            Column::number("fio", Unit::MibPerSecond),
-            Column::number("treering", Unit::MibPerSecond),
-            Column::number("treering/fio", Unit::Count),
-            Column::number("least", Unit::Count),
-            Column::number("most", Unit::Count),
-            Column::long_text("rate"),
-        ];
-        let mut table = Table::new("rates", "How fast it was, means of the turns", columns);
-        for RateComparison { what, both, ratio, extremes: [least, most], verdict } in &self.rates {
+        let rows = self.rates.iter().map(|compared| {
+            let RateComparison { what, both, ratio, extremes: [least, most], verdict } = compared;
             let side = |side: usize| geometric_mean(both.iter().map(|turn| turn[side]));
-            table.rows.push(vec![
-                Cell::text(what),
-                Cell::measured(side(0), Unit::MibPerSecond),
-                Cell::measured(side(1), Unit::MibPerSecond),
-                Cell::measured(*ratio, Unit::Count),
-                Cell::measured(*least, Unit::Count),
-                Cell::measured(*most, Unit::Count),
-                verdict.cell(),
-            ]);
-        }
-        table
+            vec![
+                RowField::text("job", what),
+                RowField::number("fio", Unit::MibPerSecond, side(0)),
+                RowField::number("treering", Unit::MibPerSecond, side(1)),
+                RowField::number("treering/fio", Unit::Count, *ratio),
+                RowField::number("least", Unit::Count, *least),
+                RowField::number("most", Unit::Count, *most),
+                RowField::new(Column::long_text("rate"), verdict.cell()),
+            ]
+        });
+        Table::from_rows("rates", "How fast it was, means of the turns", rows)
     }
 }
 
@@ -221,8 +204,8 @@ fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
     (logarithms.iter().sum::<f64>() / logarithms.len().max(1) as f64).exp()
 }
 
-/// Compares the work of each job. Fixed work must be the same in every turn; for jobs that end by
-/// time only the rates are compared.
+/// Compares the work of each job. Fixed work must be the same in every turn; jobs with a time limit
+/// are compared only by their rates.
 fn worked(turns: &[CheckTurn]) -> Vec<WorkComparison> {
     let pairs: Vec<[&JobWork; 2]> =
         turns.iter().map(|turn| [&turn.theirs.work, &turn.ours.work]).collect();
@@ -251,7 +234,7 @@ fn worked(turns: &[CheckTurn]) -> Vec<WorkComparison> {
     names.into_iter().map(one).collect()
 }
 
-/// True if a job ends by time.
+/// True if a job has a time limit.
 fn is_timed(trial: &Trial, job: &str) -> bool {
     let parameters = &trial.beginning.parameters;
     let named = parameters.iter().filter(|(_, value)| value == job);

@@ -7,11 +7,12 @@ use treering_analysis::io500::{
 };
 use treering_model::workloads::io500::FULL_SECONDS;
 
-use crate::{Cell, Column, Report, Table};
+use crate::table::RowField;
+use crate::{Report, Table};
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// Builds the page; the lines of [`config`] follow on it.
+/// Builds the page, which the lines of [`config`] follow.
 pub fn page(full: &FullRun, has_ranks: bool) -> Report {
     let mut page = Report::new("IO500, rehearsed");
     page.paragraph(format!(
@@ -42,26 +43,14 @@ pub fn page(full: &FullRun, has_ranks: bool) -> Report {
 
 fn phases(phases: &[PhaseFigures], has_ranks: bool) -> Table {
     let who = if has_ranks { "rank" } else { "worker" };
-    let columns = vec![
-        Column::text("phase"),
-        Column::text("rate"),
-        Column::text("in the unit"),
-        Column::text("from–to"),
-        Column::text("over"),
-        Column::text("time"),
-        Column::text(&format!("slowest {who}")),
-        Column::text("CPU"),
-    ];
     let caption = "Rates are all bytes or items by the time from the first beginning to the last \
                    end, the wear-out included. From–to are the lowest and the highest rate of whole \
                    seconds, or of workers. CPU is the share of the workers' time. Higher rates are \
                    better.";
-    let mut table = Table::new("io500_phases", caption, columns);
-    table.rows = phases.iter().map(row).collect();
-    table
+    Table::from_rows("io500_phases", caption, phases.iter().map(|phase| row(phase, who)))
 }
 
-fn row(phase: &PhaseFigures) -> Vec<Cell> {
+fn row(phase: &PhaseFigures, who: &str) -> Vec<RowField> {
     let spread = phase
         .spread
         .map_or(String::new(), |spread| format!("{}–{}", digits(spread.low), digits(spread.high)));
@@ -73,31 +62,20 @@ fn row(phase: &PhaseFigures) -> Vec<Cell> {
     let slowest =
         phase.slowest.map_or(String::new(), |(who, percent)| format!("{who}, +{percent:.0} %"));
     vec![
-        Cell::text(phase.name),
-        Cell::text(digits(phase.rate)),
-        Cell::text(if phase.moves_data { "GiB/s" } else { "kIOPS" }),
-        Cell::text(spread),
-        Cell::text(over),
-        Cell::text(format!("{} s", digits(phase.seconds))),
-        Cell::text(slowest),
-        Cell::text(format!("{:.0} %", phase.cpu_percent)),
+        RowField::text("phase", phase.name),
+        RowField::text("rate", digits(phase.rate)),
+        RowField::text("in the unit", if phase.moves_data { "GiB/s" } else { "kIOPS" }),
+        RowField::text("from–to", spread),
+        RowField::text("over", over),
+        RowField::text("time", format!("{} s", digits(phase.seconds))),
+        RowField::text(&format!("slowest {who}"), slowest),
+        RowField::text("CPU", format!("{:.0} %", phase.cpu_percent)),
     ]
 }
 
 fn needs(needs: &[TestRequirement]) -> Table {
-    let columns = vec![
-        Column::text("test"),
-        Column::text("option"),
-        Column::text(&format!("reached in {FULL_SECONDS} s")),
-        Column::text("set"),
-        Column::text("default"),
-        Column::text("written"),
-        Column::text("files"),
-        Column::text("from"),
-    ];
     let caption = "Of each worker: what the fastest reaches, and what to set. Of all together: what \
                    is written, and how many files are made.";
-    let mut table = Table::new("io500_needs", caption, columns);
     let row = |need: &TestRequirement| {
         let how = if need.was_ended_by_time {
             "its rate until time ended it"
@@ -105,34 +83,33 @@ fn needs(needs: &[TestRequirement]) -> Table {
             "its rate until all that it may write was written"
         };
         vec![
-            Cell::text(need.test.name()),
-            Cell::text(need.option),
-            Cell::text(need.reached.to_string()),
-            Cell::text(need.value()),
-            Cell::text(need.default.to_string()),
-            Cell::text(format!("{:.1} GiB", need.bytes as f64 / GIB)),
-            Cell::text(need.files.to_string()),
-            Cell::text(how),
+            RowField::text("test", need.test.name()),
+            RowField::text("option", need.option),
+            RowField::text(&format!("reached in {FULL_SECONDS} s"), need.reached.to_string()),
+            RowField::text("set", need.value()),
+            RowField::text("default", need.default.to_string()),
+            RowField::text("written", format!("{:.1} GiB", need.bytes as f64 / GIB)),
+            RowField::text("files", need.files.to_string()),
+            RowField::text("from", how),
         ]
     };
-    table.rows = needs.iter().map(row).collect();
-    table
+    Table::from_rows("io500_needs", caption, needs.iter().map(row))
 }
 
 fn risks(risks: &[FullRunRisk]) -> Table {
-    let columns = vec![Column::text("phase"), Column::text("IO500 says"), Column::long_text("why")];
-    let caption = "What this rehearsal knows of.";
-    let mut table = Table::new("io500_risks", caption, columns);
     let row = |risk: &FullRunRisk| {
         let phase = if risk.phase.is_empty() { "all" } else { risk.phase };
         let said = if risk.is_invalid { "INVALID" } else { "nothing" };
-        vec![Cell::text(phase), Cell::text(said), Cell::text(&risk.why)]
+        vec![
+            RowField::text("phase", phase),
+            RowField::text("IO500 says", said),
+            RowField::long_text("why", &risk.why),
+        ]
     };
-    table.rows = risks.iter().map(row).collect();
-    table
+    Table::from_rows("io500_risks", "What this rehearsal knows of.", risks.iter().map(row))
 }
 
-/// The lines of a configuration.
+/// Lines of the IO500 configuration.
 pub fn config(full: &FullRun, clients: ClientMachines, dir: &Path) -> Vec<String> {
     let mut lines = vec!["[global]".to_owned(), format!("datadir = {}", dir.display())];
     if clients.count == 1 {

@@ -1,21 +1,21 @@
-//! Lines about a run in progress: its tasks, and the layouts of a filesystem while it is aged.
+//! Lines about a run in progress: its tasks, and layouts of a filesystem during aging.
 
 use treering_model::{Artifact, FileLayout, LAYOUT_ARTIFACT, TaskTotals};
 
 /// Number of measurements in a sparkline.
 const SPARKLINE_CHARS: usize = 24;
 
-/// The layout of a filesystem while it is aged, a line for each measurement.
+/// Layout of a filesystem during aging, one line for each measurement.
 #[derive(Debug, Default)]
 pub struct AgingLines {
-    /// Operations so far.
+    /// Number of operations so far.
     pub operations: u64,
     /// Traversal scores measured so far, in percent.
     scores: Vec<f64>,
 }
 
 impl AgingLines {
-    /// Line about a layout that was measured within a phase.
+    /// Formats a line about a layout measured during a phase.
     pub fn line(&mut self, artifact: &Artifact) -> Option<String> {
         if artifact.kind != LAYOUT_ARTIFACT || artifact.name.is_empty() {
             return None;
@@ -55,7 +55,7 @@ fn sparkline(values: &[f64]) -> String {
     last.iter().map(bar).collect()
 }
 
-/// Line about a task that ended.
+/// Formats a line about a task that ended.
 pub fn task_line(task: &TaskTotals) -> String {
     let rate = if task.bytes == 0 {
         format!("{:.0} files/s", task.files_per_second())

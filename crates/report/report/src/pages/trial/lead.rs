@@ -1,4 +1,4 @@
-//! Sentence and picture that open the page of a trial: what it measured, before any table.
+//! Sentence and picture at the top of a trial's page: the main result, before any table.
 
 use treering_analysis::{LayoutPoint, Summary, layouts};
 use treering_model::metrics::times::OPERATION_SECONDS;
@@ -82,15 +82,15 @@ fn longer(ratio: f64) -> String {
     }
 }
 
-/// Picture that opens the page, and the charts that are left for the section of charts.
+/// Picture at the top of the page, and the charts that remain for the section of charts.
 pub(super) struct LeadPicture {
     pub(super) picture: Vec<Block>,
     pub(super) charts: Vec<Block>,
 }
 
 impl LeadPicture {
-    /// Chooses the picture: fresh and aged map of a run that ages, else the time of each kind of
-    /// task, else the first chart of the page.
+    /// Chooses the picture: the fresh and the aged map of an aging run, otherwise the time of each
+    /// kind of task, otherwise the first chart of the page.
     pub(super) fn new(
         trial: &Trial,
         summary: &Summary,
@@ -116,7 +116,7 @@ impl LeadPicture {
     }
 }
 
-/// Fresh and aged map side by side, and the measure that changed most beside them.
+/// Fresh and aged map side by side, with a chart of the measure that changed most.
 fn aged(trial: &Trial) -> Vec<Block> {
     let points = layouts(trial);
     let maps = first_and_last_maps(trial).into_iter().map(Chart::Map);

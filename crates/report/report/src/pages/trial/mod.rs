@@ -1,5 +1,5 @@
-//! Page of `treering show`: everything about one trial, without a verdict, which takes more than
-//! one trial. The sentence and the picture that open it are in `lead`.
+//! Page of `treering show`: all data about one trial, without a verdict, which requires more than
+//! one trial. `lead` has the sentence and the picture at the top.
 
 mod lead;
 
@@ -40,8 +40,8 @@ pub struct TrialView<'v> {
 /// Maximum number of charts of one sort on the page.
 const MOST_CHARTS: usize = 12;
 
-/// Page of a trial: its answer in a sentence and a picture, the figures, then how they were
-/// measured.
+/// Page of a trial: its answer in a sentence and a picture, the figures, then the conditions of the
+/// measurement.
 pub fn page(trial: &Trial, view: &TrialView<'_>) -> Report {
     let beginning = &trial.beginning;
     let mut page = Report::new(format!(
@@ -112,7 +112,7 @@ fn add_circumstances(page: &mut Report, trial: &Trial) {
     }
     if !trial.facts.is_empty() {
         page.heading("Environment");
-        // A value of many lines does not fit a table row; JSON has it.
+        // A value of many lines does not fit into a table row; the JSON contains it.
         let facts = trial.facts.iter().filter(|fact| fact.name != PLAN_FACT);
         page.key_values(facts.map(|fact| (fact.name.clone(), Cell::some_text(&fact.value))));
     }
@@ -154,7 +154,7 @@ fn add_figures(page: &mut Report, trial: &Trial, summary: &Summary) {
             page.note(few);
         }
     }
-    // Figures of the request table are not repeated, unless they are primary.
+    // Figures of the request table are not repeated unless they are primary.
     let shown = |metric: &&Metric| {
         let is_above = !summary.requests.is_empty() && is_request_figure(metric);
         // Latencies of calls are in the table of the calls.
@@ -232,29 +232,22 @@ fn of_task(
 /// Table of seconds, one row each; consecutive seconds without a call share a row, which shows
 /// stalls.
 fn seconds(trial: &Trial) -> Table {
-    let columns = vec![
-        Column::text("phase"),
-        Column::range("from–to", Unit::Seconds),
-        Column::count("calls").better(Higher),
-        Column::number("moved", Unit::Bytes).better(Higher),
-    ];
     let caption = "Calls that ended in each second of a phase, and the bytes they moved. \
                    Consecutive seconds without any share one row.";
-    let mut table = Table::new("seconds", caption, columns).with_keys(2);
-    for phase in &trial.phases {
-        add_seconds(&mut table, phase);
-    }
-    table
+    Table::from_rows("seconds", caption, trial.phases.iter().flat_map(seconds_of)).with_keys(2)
 }
 
-fn add_seconds(table: &mut Table, phase: &PhaseTotals) {
+/// Rows of the seconds of a phase.
+fn seconds_of(phase: &PhaseTotals) -> Vec<Vec<RowField>> {
     let end_ns = u128::from(phase.wall_ns);
+    let mut rows = Vec::new();
     let mut row = |from_ns: u128, to_ns: u128, interval: IntervalTotals| {
-        table.rows.push(vec![
-            Cell::text(&phase.name),
-            Cell::Range { low: instant(from_ns), high: instant(to_ns) },
-            Cell::whole(interval.calls),
-            Cell::measured(interval.bytes as f64, Unit::Bytes),
+        let range = Cell::Range { low: instant(from_ns), high: instant(to_ns) };
+        rows.push(vec![
+            RowField::text("phase", &phase.name),
+            RowField::new(Column::range("from–to", Unit::Seconds), range),
+            RowField::count("calls", interval.calls).better(Higher),
+            RowField::bytes("moved", interval.bytes).better(Higher),
         ]);
     };
     let mut next_ns = 0;
@@ -272,6 +265,7 @@ fn add_seconds(table: &mut Table, phase: &PhaseTotals) {
     if end_ns > next_ns {
         row(next_ns, end_ns, IntervalTotals::default());
     }
+    rows
 }
 
 /// Seconds from the start of a phase, without decimals if integral.

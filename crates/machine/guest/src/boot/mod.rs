@@ -3,8 +3,11 @@
 //! Nothing is left on disk even if this process is killed: kernel, initramfs and console log are
 //! files in memory, the port is a socket pair, and QEMU is killed together with this process.
 
+mod console;
+mod threads;
+
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -14,6 +17,8 @@ use std::time::{Duration, Instant};
 use treering_model::{Accelerator, Fact, GuestSpec, TrialEvent};
 use treering_sys::{StopFlag, end_with_parent, memory_file};
 
+use self::console::{explained, tail, with_last_lines};
+use self::threads::{GuestInstant, ThreadTimes};
 use crate::protocol::{ARGUMENT, GuestJob, GuestMessage, LINE_BYTES_MAX, PORT};
 use crate::{GuestError, Initramfs, Kernel, disk};
 
@@ -25,11 +30,18 @@ const COMMAND_LINE: &str =
     "console=ttyS0 loglevel=5 panic=-1 oops=panic cryptomgr.notests no_timer_check";
 /// Interval of checks for the end of QEMU and for a stop signal.
 const STEP: Duration = Duration::from_millis(200);
+/// Age up to which the time of the last message counts as current.
+const HEARD_WITHIN: Duration = Duration::from_secs(1);
 /// Time limit for QEMU to exit after the guest's last report.
 const LEAVING_MAX: Duration = Duration::from_secs(20);
+/// Kind of the artifact with the console of a boot: its text, as a JSON string.
+pub const CONSOLE_ARTIFACT: &str = "console";
+/// Version of the format of [`CONSOLE_ARTIFACT`].
+pub const CONSOLE_VERSION: u32 = 1;
+/// Words of an init process that cannot begin, on the console.
+pub const CANNOT_BEGIN: &str = "the guest cannot begin";
 /// Limit of the console log in bytes.
 const CONSOLE_BYTES_MAX: u64 = 64 << 20;
-const TAIL_BYTES: u64 = 16 << 10;
 
 /// Installed QEMU.
 #[derive(Clone, Debug)]
@@ -103,6 +115,30 @@ pub struct BootParameters<'b> {
     pub limit: Duration,
 }
 
+/// Boot that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinishedBoot {
+    /// The way it ended.
+    pub end: GuestEnd,
+    /// Text of the console.
+    pub console: String,
+    /// True if the guest came up and was given its job.
+    pub had_its_job: bool,
+}
+
+impl FinishedBoot {
+    /// Reason, if the guest did not come up and another boot may: its own init process did not say
+    /// that it cannot begin.
+    pub fn chance_failure(&self) -> Option<&str> {
+        match &self.end {
+            GuestEnd::Broken { why } if !self.had_its_job => {
+                (!self.console.contains(CANNOT_BEGIN)).then_some(why)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Result of a boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GuestEnd {
@@ -138,55 +174,16 @@ struct RunningGuest {
     unread: Vec<u8>,
     /// Times of its threads when the trial began.
     at_begin: ThreadTimes,
+    /// Its start, and its last message.
+    since: (GuestInstant, GuestInstant),
+    /// True once it has been given its job.
+    had_its_job: bool,
 }
 
 impl Drop for RunningGuest {
     fn drop(&mut self) {
         let _ended_already = self.child.kill();
         let _reaped = self.child.wait();
-    }
-}
-
-/// Time of the emulator's threads on the CPUs of the host, and waiting for one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct ThreadTimes {
-    running_ns: u64,
-    waiting_ns: u64,
-}
-
-impl ThreadTimes {
-    /// Sums the threads of a process; threads that have ended are not counted.
-    fn of_process(pid: u32) -> Self {
-        let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
-        let texts = threads
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter_map(|thread| std::fs::read_to_string(thread.path().join("schedstat")).ok());
-        texts.filter_map(|text| Self::parse(&text)).fold(Self::default(), |sum, own| Self {
-            running_ns: sum.running_ns + own.running_ns,
-            waiting_ns: sum.waiting_ns + own.waiting_ns,
-        })
-    }
-
-    /// Parses a line of `schedstat`: nanoseconds running, nanoseconds waiting, time slices.
-    fn parse(text: &str) -> Option<Self> {
-        let mut numbers = text.split_whitespace().map(|word| word.parse().ok());
-        Some(Self { running_ns: numbers.next()??, waiting_ns: numbers.next()?? })
-    }
-
-    /// Facts of a trial that began at `before` and has ended now.
-    fn facts_since(self, before: Self) -> Vec<Fact> {
-        let seconds = |now: u64, then: u64| now.saturating_sub(then) as f64 / 1e9;
-        let times = [
-            ("host.qemu_cpu_seconds", seconds(self.running_ns, before.running_ns)),
-            ("host.qemu_run_delay_seconds", seconds(self.waiting_ns, before.waiting_ns)),
-        ];
-        let fact = |(name, seconds): (&str, f64)| Fact {
-            name: name.to_owned(),
-            value: format!("{seconds:.3}"),
-        };
-        times.into_iter().map(fact).collect()
     }
 }
 
@@ -209,7 +206,8 @@ impl BootParameters<'_> {
         if self.accelerator == Accelerator::Icount {
             command.args(["-icount", "shift=1,sleep=off"]);
         }
-        let line = format!("{COMMAND_LINE} -- {ARGUMENT}");
+        let line = [COMMAND_LINE, &self.spec.append, "--", ARGUMENT];
+        let line = line.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ");
         command
             .args(["-accel", accelerator, "-machine", "q35", "-cpu", cpu])
             .args(["-smp", &self.spec.cpus.to_string()])
@@ -241,6 +239,8 @@ impl BootParameters<'_> {
             errors,
             unread: Vec::new(),
             at_begin: ThreadTimes::default(),
+            since: (GuestInstant::of_start(), GuestInstant::of_start()),
+            had_its_job: false,
         })
     }
 
@@ -253,10 +253,21 @@ impl BootParameters<'_> {
         job: &GuestJob,
         stop: &StopFlag,
         take: &mut dyn FnMut(TrialEvent) -> Result<(), E>,
-    ) -> Result<GuestEnd, E> {
-        let cannot = |error: io::Error| GuestError::Qemu { why: error.to_string() };
+    ) -> Result<FinishedBoot, E> {
         let mut running = self.start().map_err(cannot)?;
-        let (began, mut last, mut is_ready) = (Instant::now(), Instant::now(), false);
+        let end = self.follow(&mut running, job, stop, take)?;
+        let console = console::whole(&mut running.console);
+        Ok(FinishedBoot { end, console, had_its_job: running.had_its_job })
+    }
+
+    /// Follows a guest to its end.
+    fn follow<E: From<GuestError>>(
+        &self,
+        running: &mut RunningGuest,
+        job: &GuestJob,
+        stop: &StopFlag,
+        take: &mut dyn FnMut(TrialEvent) -> Result<(), E>,
+    ) -> Result<GuestEnd, E> {
         loop {
             if let Some(signal) = stop.signal() {
                 return Ok(GuestEnd::Interrupted { signal });
@@ -265,38 +276,32 @@ impl BootParameters<'_> {
                 Ok(port_event) => port_event,
                 Err(why) => return Ok(GuestEnd::Broken { why: running.why(&why, self) }),
             };
-            match port_event {
+            let message = match port_event {
                 PortEvent::Closed => {
                     let ended = running.ended();
                     return Ok(GuestEnd::Broken { why: running.why(&ended, self) });
                 }
-                PortEvent::Nothing => {}
-                PortEvent::Message(report) => {
-                    last = Instant::now();
-                    match *report {
-                        GuestMessage::Ready => {
-                            is_ready = true;
-                            running.send_job(job).map_err(cannot)?;
-                        }
-                        GuestMessage::Alive => {}
-                        GuestMessage::Event(event) => {
-                            if let Some(facts) = running.thread_facts(&event) {
-                                take(TrialEvent::Environment { facts })?;
-                            }
-                            take(*event)?;
-                        }
-                        GuestMessage::Refused(why) => {
-                            let why = running.refusal(&why);
-                            return Ok(GuestEnd::Refused { why });
-                        }
-                        GuestMessage::Done => {
-                            running.leave();
-                            return Ok(GuestEnd::Done { console: running.last_words(self) });
-                        }
+                PortEvent::Nothing => None,
+                PortEvent::Message(message) => Some(*message),
+            };
+            match message {
+                None | Some(GuestMessage::Alive) => {}
+                Some(GuestMessage::Ready) => running.send_job(job).map_err(cannot)?,
+                Some(GuestMessage::Event(event)) => {
+                    if let Some(facts) = running.thread_facts(&event) {
+                        take(TrialEvent::Environment { facts })?;
                     }
+                    take(*event)?;
+                }
+                Some(GuestMessage::Refused(why)) => {
+                    return Ok(GuestEnd::Refused { why: running.refusal(&why) });
+                }
+                Some(GuestMessage::Done) => {
+                    running.leave();
+                    return Ok(GuestEnd::Done { console: running.last_words(self) });
                 }
             }
-            if let Some(why) = self.overdue(began, last, is_ready) {
+            if let Some(why) = self.overdue(running) {
                 return Ok(GuestEnd::Broken { why: running.why(&why, self) });
             }
         }
@@ -310,15 +315,15 @@ impl BootParameters<'_> {
     pub fn try_boot(&self, within: Duration, stop: &StopFlag) -> Result<Duration, GuestEnd> {
         let broken = |why: String| GuestEnd::Broken { why };
         let mut running = self.start().map_err(|error| broken(error.to_string()))?;
-        let began = Instant::now();
-        while began.elapsed() < within {
+        let began = running.since.0;
+        while !began.is_past(within, running.child.id()) {
             if let Some(signal) = stop.signal() {
                 return Err(GuestEnd::Interrupted { signal });
             }
             match running.hear() {
                 Ok(PortEvent::Nothing) => {}
                 Ok(PortEvent::Message(report)) if *report == GuestMessage::Ready => {
-                    return Ok(began.elapsed());
+                    return Ok(began.wall());
                 }
                 Ok(PortEvent::Message(_)) => {
                     return Err(broken("the guest did not say that it is ready".to_owned()));
@@ -335,19 +340,25 @@ impl BootParameters<'_> {
     }
 
     /// Description of an exceeded time limit, if any.
-    fn overdue(&self, began: Instant, last: Instant, is_ready: bool) -> Option<String> {
+    fn overdue(&self, running: &RunningGuest) -> Option<String> {
+        let pid = running.child.id();
+        let (start, last) = running.since;
         let seconds = self.spec.timeout_seconds;
         let timeout = Duration::from_secs(seconds.into());
-        if !is_ready && began.elapsed() > timeout {
+        if !running.had_its_job && start.is_past(timeout, pid) {
             return Some(format!("the guest was not ready {seconds} s after its start"));
         }
         // The heartbeat arrives every two seconds.
-        if last.elapsed() > timeout {
+        if last.is_past(timeout, pid) {
             return Some(format!("the guest hung: it said nothing for {seconds} s"));
         }
         let seconds = self.limit.as_secs();
-        (began.elapsed() > self.limit).then(|| format!("the trial took longer than {seconds} s"))
+        start.is_past(self.limit, pid).then(|| format!("the trial took longer than {seconds} s"))
     }
+}
+
+fn cannot(error: io::Error) -> GuestError {
+    GuestError::Qemu { why: error.to_string() }
 }
 
 /// Path by which another process of the same user can open the file.
@@ -370,6 +381,7 @@ impl RunningGuest {
     }
 
     fn send_job(&mut self, job: &GuestJob) -> io::Result<()> {
+        self.had_its_job = true;
         let mut line = serde_json::to_vec(job)?;
         line.push(b'\n');
         match self.port.write_all(&line) {
@@ -386,6 +398,10 @@ impl RunningGuest {
             if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
                 let remainder = self.unread.split_off(end + 1);
                 let line = std::mem::replace(&mut self.unread, remainder);
+                // Reading the times of all threads for every event would cost more than it tells.
+                if self.since.1.wall() > HEARD_WITHIN {
+                    self.since.1 = GuestInstant::now(self.child.id());
+                }
                 let report = serde_json::from_slice(&line);
                 return report.map(|report| PortEvent::Message(Box::new(report))).map_err(
                     |error| format!("the guest said what cannot be understood ({error})"),
@@ -459,109 +475,8 @@ fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-/// End of a file as text, without control characters.
-fn tail(file: &mut File) -> String {
-    let length = file.metadata().map_or(0, |metadata| metadata.len());
-    let mut bytes = Vec::new();
-    let begin = length.saturating_sub(TAIL_BYTES);
-    let read = file.seek(SeekFrom::Start(begin)).and_then(|_| file.read_to_end(&mut bytes));
-    if read.is_err() {
-        return String::new();
-    }
-    let text = String::from_utf8_lossy(&bytes).replace('\r', "");
-    text.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
-}
-
-/// Number of console lines quoted in messages.
-const LINES: usize = 8;
-
-fn explained(seen: &str, console: &str, errors: &str, memory_mib: u64) -> String {
-    let line_with = |words: &str| {
-        let line = console.lines().find(|line| line.contains(words))?;
-        Some(line[line.find(words)?..].trim().to_owned())
-    };
-    let killed = line_with("Out of memory").or_else(|| line_with("out of memory"));
-    let reason = match (killed, line_with("Kernel panic")) {
-        (Some(line), _) => format!("the guest ran out of its {memory_mib} MiB of memory: {line}"),
-        (None, Some(line)) => {
-            format!("the kernel panicked: {}", [faults(console), vec![line]].concat().join(" | "))
-        }
-        (None, None) => seen.to_owned(),
-    };
-    let reason = match errors.trim() {
-        "" => reason,
-        errors => format!("{reason}; QEMU said: {}", errors.replace('\n', " | ")),
-    };
-    with_last_lines(&reason, console)
-}
-
-/// Kernel faults before a panic, with their location. Lines after the panic belong to its trigger,
-/// such as a write to `/proc/sysrq-trigger`.
-fn faults(console: &str) -> Vec<String> {
-    let before = console.lines().take_while(|line| !line.contains("Kernel panic"));
-    let first = |words: &str| {
-        let line = before.clone().find(|line| line.contains(words))?;
-        Some(line[line.find(words)?..].trim().to_owned())
-    };
-    let known = ["BUG: ", "Oops: ", "general protection fault", "RIP: "];
-    known.into_iter().filter_map(first).collect()
-}
-
-fn with_last_lines(reason: &str, console: &str) -> String {
-    let lines: Vec<&str> = console.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let last = &lines[lines.len().saturating_sub(LINES)..];
-    if last.is_empty() {
-        return reason.to_owned();
-    }
-    format!("{reason}; the console said last: {}", last.join(" | "))
-}
-
 /// Reports whether KVM can be opened. Whether a kernel boots with it requires a test boot.
 pub fn may_have_kvm() -> bool {
     let device = Path::new("/dev/kvm");
     std::fs::OpenOptions::new().read(true).write(true).open(device).is_ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{ThreadTimes, explained};
-
-    #[test]
-    fn times_of_threads_are_told_from_the_beginning_of_the_trial() {
-        let before = ThreadTimes::parse("1000000000 250000000 17\n").unwrap();
-        let after = ThreadTimes::parse("3500000000 1000000000 99\n").unwrap();
-        let facts = after.facts_since(before);
-        let told: Vec<(&str, &str)> =
-            facts.iter().map(|fact| (fact.name.as_str(), fact.value.as_str())).collect();
-        let expected =
-            [("host.qemu_cpu_seconds", "2.500"), ("host.qemu_run_delay_seconds", "0.750")];
-        assert_eq!(told, expected);
-        assert_eq!(ThreadTimes::parse("not a line"), None);
-        let own = ThreadTimes::of_process(std::process::id());
-        assert!(own.running_ns > 0 || !std::path::Path::new("/proc/self/schedstat").exists());
-    }
-
-    #[test]
-    fn failures_quote_the_first_kernel_fault() {
-        let panic = "[1.0] Kernel panic - not syncing: VFS: no root\n[1.1] Call Trace:\n";
-        let why = explained("QEMU ended", panic, "", 512);
-        assert!(why.starts_with("the kernel panicked: Kernel panic - not syncing: VFS"), "{why}");
-        assert!(why.ends_with("| [1.1] Call Trace:"), "{why}");
-        // What a program's own call looked like is behind the panic that it asked for.
-        let triggered = "[1.0] Kernel panic - not syncing: sysrq\n[1.0] RIP: 0033:0x4308f0\n";
-        let why = explained("QEMU ended", triggered, "", 512);
-        assert!(
-            why.starts_with("the kernel panicked: Kernel panic - not syncing: sysrq;"),
-            "{why}"
-        );
-        let fault = format!("[0.9] BUG: fault\n[0.9] RIP: 0010:sched_clock_cpu\n{triggered}");
-        let why = explained("QEMU ended", &fault, "", 512);
-        let begin = "the kernel panicked: BUG: fault | RIP: 0010:sched_clock_cpu | Kernel panic";
-        assert!(why.starts_with(begin), "{why}");
-        let memory = format!("[1.0] Out of memory: Killed process 1 (init)\n{panic}");
-        let why = explained("QEMU ended", &memory, "", 512);
-        assert!(why.starts_with("the guest ran out of its 512 MiB of memory: Out of"), "{why}");
-        let why = explained("QEMU ended (signal: 9)", "", "qemu: no such drive\n", 512);
-        assert_eq!(why, "QEMU ended (signal: 9); QEMU said: qemu: no such drive");
-    }
 }
