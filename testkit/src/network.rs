@@ -3,7 +3,7 @@
 use std::process::{Command, id};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Number of bridges bridge by this process; tests run concurrently.
+/// Number of bridges made by this process; tests run concurrently.
 static BRIDGES: AtomicU32 = AtomicU32::new(0);
 
 /// A bridge with an address, deleted when this is dropped.

@@ -126,10 +126,11 @@ pub(crate) fn trials() -> Vec<CompletionCandidate> {
     let about = |summary: &TrialSummary| {
         format!("{} {} {}", summary.workload, summary.mode.name(), summary.label).trim().to_owned()
     };
-    let all = ids.into_iter().zip(&summaries);
-    let all = all.map(|(id, one)| CompletionCandidate::new(id).help(Some(about(one).into())));
+    let trials_by_id = ids.into_iter().zip(&summaries);
+    let trials_by_id =
+        trials_by_id.map(|(id, one)| CompletionCandidate::new(id).help(Some(about(one).into())));
     let last = CompletionCandidate::new("last").help(Some("the newest trial".into()));
-    all.chain([last]).collect()
+    trials_by_id.chain([last]).collect()
 }
 
 pub(crate) fn labels() -> Vec<CompletionCandidate> {

@@ -52,7 +52,7 @@ pub(crate) fn show_refused(refused: &clap::Error, usage_exit: u8) -> ExitCode {
 
 /// Runs `run` and reports panics in one line. A panic in any thread or forked process gives the
 /// exit code for bugs; a bisection has its own code for that.
-pub(crate) fn told_of_panics(run: impl FnOnce() -> ExitCode) -> ExitCode {
+pub(crate) fn reporting_panics(run: impl FnOnce() -> ExitCode) -> ExitCode {
     report_panics(report_panic);
     let bug = ExitCode::from(Kind::Bug.code());
     let code = catch_unwind(AssertUnwindSafe(run)).unwrap_or(bug);

@@ -23,7 +23,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    failure::told_of_panics(|| {
+    failure::reporting_panics(|| {
         let typed: Vec<_> = std::env::args_os().collect();
         answer(&typed)
     })

@@ -110,14 +110,14 @@ fn is_operation(kind: &str) -> bool {
 
 /// Thread that updates the rate in the bar from the workers' counters.
 struct Ticker {
-    over: Arc<AtomicBool>,
+    is_finished: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Ticker {
     fn begin(bar: ProgressBar, progress: Arc<RunProgress>) -> Self {
-        let over = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&over);
+        let is_finished = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&is_finished);
         let renew = move || {
             let mut last = (Instant::now(), progress.snapshot());
             while !seen.load(Ordering::Relaxed) {
@@ -134,13 +134,13 @@ impl Ticker {
         };
         // If the thread cannot be started, the bar has no rate; the workers report the error.
         let thread = Builder::new().name("progress".to_owned()).spawn(renew).ok();
-        Self { over, thread }
+        Self { is_finished, thread }
     }
 }
 
 impl Drop for Ticker {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
+        self.is_finished.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             let _its_panic_is_no_news = thread.join();
         }

@@ -15,7 +15,7 @@ use crate::storage;
 /// Writes a trial to its store. If the store fails after the trial has begun, for example on a full
 /// disk, the trial is stopped in an orderly way, so that its measurements so far can be shown; a
 /// trial with optional results continues.
-pub(crate) struct Recording<'a> {
+pub(crate) struct StoreSink<'a> {
     recorder: Recorder<'a>,
     /// True if the trial runs even when the store cannot record its beginning.
     is_optional: bool,
@@ -24,10 +24,10 @@ pub(crate) struct Recording<'a> {
     /// Error of the store, if some events could not be written.
     unwritten: &'a mut Option<Failure>,
     /// Number of events that may still be buffered, in case the store becomes writable again.
-    patience: u32,
+    buffer_left: u32,
 }
 
-impl<'a> Recording<'a> {
+impl<'a> StoreSink<'a> {
     /// Maximum number of events buffered in memory, enough for all but the longest trials.
     const EVENTS_MAX: u32 = 100_000;
 
@@ -37,7 +37,7 @@ impl<'a> Recording<'a> {
         stop: StopFlag,
         unwritten: &'a mut Option<Failure>,
     ) -> Self {
-        Self { recorder, is_optional, stop, unwritten, patience: Self::EVENTS_MAX }
+        Self { recorder, is_optional, stop, unwritten, buffer_left: Self::EVENTS_MAX }
     }
 
     fn missed(&mut self, error: &StoreError) {
@@ -52,12 +52,12 @@ impl<'a> Recording<'a> {
     }
 }
 
-impl TrialSink for Recording<'_> {
+impl TrialSink for StoreSink<'_> {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
         if self.unwritten.is_some() {
-            self.patience = self.patience.saturating_sub(1);
+            self.buffer_left = self.buffer_left.saturating_sub(1);
         }
-        if self.patience == 0 {
+        if self.buffer_left == 0 {
             return Ok(());
         }
         match self.recorder.record(event) {

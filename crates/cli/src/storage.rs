@@ -17,7 +17,7 @@ use crate::staging::{StagedStore, take_over_waiting};
 pub(crate) use crate::stores::{failure, open_to_write};
 
 /// Destination of the results of a run.
-pub(crate) enum Keeping {
+pub(crate) enum ResultDestination {
     /// Results are discarded, as the user requested.
     Nowhere,
     /// Results are written directly to their store.
@@ -31,7 +31,7 @@ pub(crate) enum Keeping {
     },
 }
 
-impl Keeping {
+impl ResultDestination {
     /// Opens the destination for a run in this directory.
     pub(crate) fn open(
         named: Option<&Path>,
@@ -49,7 +49,7 @@ impl Keeping {
         if let Some(named) = named {
             refuse_under_test(named, targets)?;
         }
-        if !is_any(&place, targets)? {
+        if !is_under_test(&place, targets)? {
             return Ok(Self::Direct(open_to_write(&place)?));
         }
         let staged = stage(&place, targets, trial)?;
@@ -77,7 +77,7 @@ impl Keeping {
     }
 
     /// Moves staged results to their store; returns the store that holds the results, if any.
-    pub(crate) fn settle(self) -> Result<Option<Store>, Failure> {
+    pub(crate) fn finish(self) -> Result<Option<Store>, Failure> {
         match self {
             Self::Nowhere => Ok(None),
             Self::Direct(store) => Ok(Some(store)),
@@ -122,7 +122,7 @@ pub(crate) fn no_results() -> Failure {
 
 /// Rejects a store that the user named, if it is on the filesystem of one of these targets.
 pub(crate) fn refuse_under_test(named: &Path, targets: &[&Path]) -> Result<(), Failure> {
-    if !is_any(named, targets)? {
+    if !is_under_test(named, targets)? {
         return Ok(());
     }
     let message = format!("the store {} is on the filesystem under test", named.display());
@@ -133,16 +133,16 @@ pub(crate) fn refuse_under_test(named: &Path, targets: &[&Path]) -> Result<(), F
 }
 
 /// True if the store is on the filesystem of one of the targets.
-fn is_any(store: &Path, targets: &[&Path]) -> Result<bool, Failure> {
+fn is_under_test(store: &Path, targets: &[&Path]) -> Result<bool, Failure> {
     for target in targets {
-        if is_same(store, target)? {
+        if is_on_same_filesystem(store, target)? {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-fn is_same(store: &Path, target: &Path) -> Result<bool, Failure> {
+fn is_on_same_filesystem(store: &Path, target: &Path) -> Result<bool, Failure> {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     same_filesystem(&absolute(store), &absolute(target))
         .map_err(|error| Failure::environment(format!("cannot tell where the store is: {error}")))
@@ -152,7 +152,7 @@ fn is_same(store: &Path, target: &Path) -> Result<bool, Failure> {
 fn stage(place: &Path, targets: &[&Path], trial: TrialId) -> Result<StagedStore, Failure> {
     let mut unusable = Vec::new();
     for dir in places::staging_dirs() {
-        if is_any(&dir, targets)? {
+        if is_under_test(&dir, targets)? {
             continue;
         }
         match own_staging_directory(&dir, true) {

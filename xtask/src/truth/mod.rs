@@ -1,5 +1,5 @@
 //! `cargo xtask truth`: measures how often verdicts are wrong. A filesystem is compared with itself
-//! many times: each tallies difference is a false alarm. Then it is compared with itself slowed by
+//! many times: each reported difference is a false alarm. Then it is compared with itself slowed by
 //! a known percentage: each missing difference is a miss. docs/evidence/truth.md has the results.
 //! Requires root, and a release build.
 

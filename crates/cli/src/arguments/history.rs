@@ -25,7 +25,7 @@ pub(crate) struct HistoryArgs {
     /// With --gate: how many of the newest points count.
     #[arg(long, default_value_t = 5, value_name = "POINTS", value_parser = quantities::count)]
     pub(crate) recent: usize,
-    /// With --gate: levels that differ by less do not count, nor does a newest point.
+    /// With --gate: ignore new levels, and newest points, that differ by less.
     #[arg(long, value_name = "N%", requires = "gate")]
     pub(crate) smallest_change: Option<String>,
     /// Acknowledge the changes of level that begin at this point: they are shown as known, and no

@@ -54,7 +54,7 @@ pub(crate) struct WatchArgs {
     /// With --gate: how many of the newest points count.
     #[arg(long, default_value_t = 5, value_name = "POINTS", value_parser = quantities::count)]
     pub(crate) recent: usize,
-    /// With --gate: levels that differ by less do not count, nor does a newest point.
+    /// With --gate: ignore new levels, and newest points, that differ by less.
     #[arg(long, value_name = "N%", requires = "gate")]
     pub(crate) smallest_change: Option<String>,
     /// Print no progress, only the history.

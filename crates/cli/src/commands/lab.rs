@@ -35,7 +35,7 @@ pub(crate) fn run(verb: &LabVerb) -> Result<ExitCode, Failure> {
         LabVerb::Disk(args) => disk(args),
         LabVerb::Play { image, name, text } => play(image, name, text),
         LabVerb::Filesystems { output } => {
-            output::write(&page::filesystems(makeable(&look())), output)
+            output::write(&page::filesystems(makeable(&open_read_only())), output)
         }
     }?;
     Ok(ExitCode::SUCCESS)
@@ -46,20 +46,20 @@ pub(crate) fn run(verb: &LabVerb) -> Result<ExitCode, Failure> {
 ///
 /// If no directory can hold the lab's records, the first operation that needs one reports it.
 pub(crate) fn open() -> Lab {
-    let lab = opened(&mut Vec::new());
+    let lab = open_first_usable(&mut Vec::new());
     mount_again(&lab, &Terminal);
     lab
 }
 
 /// Opens the lab for filesystems that exist only for a moment; leftovers are not touched.
 pub(super) fn recording() -> Lab {
-    opened(&mut Vec::new())
+    open_first_usable(&mut Vec::new())
 }
 
 /// Opens the lab and prints which directories cannot be used, and why.
 pub(super) fn open_with_cautions() -> Lab {
     let mut unusable = Vec::new();
-    let lab = opened(&mut unusable);
+    let lab = open_first_usable(&mut unusable);
     say_lab_cautions(&unusable, &Terminal);
     mount_again(&lab, &Terminal);
     lab
@@ -67,7 +67,7 @@ pub(super) fn open_with_cautions() -> Lab {
 
 /// Opens the lab of this user read-only. Filesystems that killed runs had unmounted are only
 /// printed.
-pub(crate) fn look() -> Lab {
+pub(crate) fn open_read_only() -> Lab {
     let lab = configured(Lab::unopened(&first_directory()));
     for left in lab.left_unmounted().unwrap_or_default() {
         note(&format!(
@@ -80,7 +80,7 @@ pub(crate) fn look() -> Lab {
 
 /// Opens the lab in the first usable directory; the errors of unusable directories before it are
 /// appended to `unusable`.
-fn opened(unusable: &mut Vec<LabError>) -> Lab {
+fn open_first_usable(unusable: &mut Vec<LabError>) -> Lab {
     for directory in places::lab_dirs() {
         match Lab::open(&directory) {
             Ok(lab) => return configured(lab),
@@ -118,7 +118,7 @@ pub(super) fn mount_again_before_run() {
 
 fn list(args: &OutputArgs, reboots: &RebootControl) -> Result<(), Failure> {
     let mut unusable = Vec::new();
-    let lab = opened(&mut unusable);
+    let lab = open_first_usable(&mut unusable);
     say_lab_cautions(&unusable, &Terminal);
     let leftovers = lab.list()?;
     let rows = leftovers.iter().map(|leftover| [leftover.kind.to_string(), leftover.owner()]);
@@ -150,10 +150,11 @@ fn release(dry_run: bool, reboots: &RebootControl) -> Result<(), Failure> {
     end_reboots(reboots, dry_run)?;
 
     let mut unusable = Vec::new();
-    let lab = opened(&mut unusable);
+    let lab = open_first_usable(&mut unusable);
     say_lab_cautions(&unusable, &Terminal);
-    let all = lab.list()?;
-    let gone: Vec<LabLeftover> = all.into_iter().filter(|leftover| !leftover.is_alive).collect();
+    let leftovers = lab.list()?;
+    let gone: Vec<LabLeftover> =
+        leftovers.into_iter().filter(|leftover| !leftover.is_alive).collect();
     let traces = StaleInstance::list();
     if dry_run {
         let gone = gone.iter().map(|leftover| freeing_words(&leftover.kind));

@@ -194,8 +194,8 @@ fn layouts_of_equal_runs_are_compared() {
     for (seed, megabytes) in [("1", 64), ("2", 64), ("1", 64), ("1", 80)] {
         let place = LoopFs::new("ext4", megabytes);
         let words = ["age", place.path().to_str().unwrap(), "--live", "4M", "--quiet"];
-        let rest = ["--until", "operations=200", "--seed", seed];
-        program.run(words.iter().chain(&rest)).ends_with(0);
+        let more_words = ["--until", "operations=200", "--seed", seed];
+        program.run(words.iter().chain(&more_words)).ends_with(0);
     }
     let words = ["age", "spread", "--format", "json"];
     let page = program.run(words).ends_with(0).stdout;
@@ -418,8 +418,8 @@ fn an_extracted_history_is_replayed_without_its_repository() {
     let target = target.to_str().unwrap();
     let words = ["age", target, "-p", "source-history", "--history", file];
     program.run(words.iter().chain(&["--measure-every", "50", "--quiet"])).ends_with(0);
-    let found: BTreeMap<_, _> = tree_of(&Path::new(target).join("age-0")).into_iter().collect();
-    assert_eq!(found, wanted);
+    let existing: BTreeMap<_, _> = tree_of(&Path::new(target).join("age-0")).into_iter().collect();
+    assert_eq!(existing, wanted);
     let trial = last(&program);
     assert_eq!(trial.ending, Ending::Completed);
     assert_eq!(trial.fact("age.operations"), Some("205"));

@@ -241,16 +241,16 @@ fn trials_are_deleted_after_a_confirmation_and_the_reason_is_kept() {
     let (gone, kept) = (with_rate(&program, 100.0), with_rate(&program, 200.0));
     let reason = ["--reason", "the wrong kernel"];
     program.run(["delete", &gone]).ends_with(2).complains("--reason");
-    let asked = [&["delete", &gone], &reason[..]].concat();
-    program.run(&asked).ends_with(2).complains("--yes deletes without asking");
-    program.run([&asked[..], &["--dry-run"]].concat()).ends_with(0).complains("would be deleted");
+    let options = [&["delete", &gone], &reason[..]].concat();
+    program.run(&options).ends_with(2).complains("--yes deletes without asking");
+    program.run([&options[..], &["--dry-run"]].concat()).ends_with(0).complains("would be deleted");
     program
         .run(["delete", "zzzz", "--yes", "--reason", "x"])
         .ends_with(2)
         .complains("`treering list`");
     assert_eq!(ids(&program).len(), 2);
 
-    let done = program.run([&asked[..], &["--yes"]].concat()).ends_with(0);
+    let done = program.run([&options[..], &["--yes"]].concat()).ends_with(0);
     assert!(done.stderr.contains("1 trial deleted"), "{done}");
     assert_eq!(ids(&program), [kept]);
     program.run(["show", &gone]).ends_with(2);

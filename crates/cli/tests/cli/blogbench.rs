@@ -47,9 +47,9 @@ fn rows(text: &str) -> Vec<Vec<u64>> {
 }
 
 fn figure(trial: &Trial, name: &str) -> f64 {
-    let mut all = trial.metrics.iter();
-    let found = all.find(|metric| metric.name == name && metric.scope == Scope::Trial);
-    found.unwrap_or_else(|| panic!("no {name}")).value
+    let mut all_metrics = trial.metrics.iter();
+    let matching = all_metrics.find(|metric| metric.name == name && metric.scope == Scope::Trial);
+    matching.unwrap_or_else(|| panic!("no {name}")).value
 }
 
 #[test]
@@ -107,13 +107,13 @@ fn invalid_command_lines_are_refused_like_the_original_or_with_a_reason() {
     let none = program.run(["blogbench"]).ends_with(1);
     assert!(none.stderr.starts_with("Missing scratch directory (--directory=... option).\n\n"));
     let missing = program.run(["blogbench", "-d", "nowhere"]).ends_with(1);
-    let said = "Unable to enter the scratch dir [nowhere]: [No such file or directory]\n";
+    let message = "Unable to enter the scratch dir [nowhere]: [No such file or directory]\n";
     assert!(missing.stdout.starts_with("\nFrequency = 10 secs\n"), "{missing}");
-    assert!(missing.stdout.ends_with(said), "{missing}");
+    assert!(missing.stdout.ends_with(message), "{missing}");
     let here = program.home().to_str().unwrap();
-    let refused = |words: &[&str], said: &str| {
+    let refused = |words: &[&str], message: &str| {
         let words = [&["blogbench", "-d", here], words].concat();
-        program.run(words).ends_with(1).complains(said);
+        program.run(words).ends_with(1).complains(message);
     };
     refused(&["-i", "0"], "--iterations: '0' is not a whole number from 1");
     refused(&["-w", "0", "-W", "0", "-c", "0", "-r", "0"], "no thread that could work");

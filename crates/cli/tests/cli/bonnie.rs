@@ -333,8 +333,8 @@ fn a_native_run_reports_precision_and_cached_data() {
     let (program, place) = (program(), LoopFs::new("ext4", 128));
     let dir = place.path().join("w");
     let words = ["run", "bonnie++", "--size", "16M", "--files", "2000", "--max-size", "4K"];
-    let rest = ["--dirs", "3", "--quiet", "--dir", dir.to_str().unwrap()];
-    program.run(words.iter().chain(&rest)).ends_with(0);
+    let more_words = ["--dirs", "3", "--quiet", "--dir", dir.to_str().unwrap()];
+    program.run(words.iter().chain(&more_words)).ends_with(0);
     let trial = last(&program);
     assert_eq!(trial.ending, Ending::Completed);
     assert_eq!(trial.phases.len(), 10);
@@ -423,12 +423,12 @@ fn processes_synchronise_at_semaphores_even_with_the_original() {
     require_root!();
     let Some(original) = installed(ORIGINAL) else { return };
     let program = program();
-    let made = classic(&program, "-u root -p 2");
-    if made.stderr.contains("not implemented") || made.stderr.contains("Permission") {
+    let outcome = classic(&program, "-u root -p 2");
+    if outcome.stderr.contains("not implemented") || outcome.stderr.contains("Permission") {
         skip("there are no semaphores here");
         return;
     }
-    assert_eq!(made.ends_with(0).stdout, "Creating semaphore for 2 procs.\n");
+    assert_eq!(outcome.ends_with(0).stdout, "Creating semaphore for 2 procs.\n");
     let place = temp_dir();
     let words = "-d . -u root -r 0 -s 1 -n 1 -f -q -m oak -y s";
     let mut theirs = Command::new(&original);

@@ -46,9 +46,9 @@ fn prepared() -> Program {
 /// Starts the run in `w` on this filesystem, and waits until it has a tree that is not empty.
 fn begun(program: &Program, words: &[&str], place: &Path) -> (RunningProgram, PathBuf) {
     let dir = place.join("w");
-    let mut all = vec!["run", words[0], "--dir", dir.to_str().unwrap()];
-    all.extend(&words[1..]);
-    let mut run = program.start(&all);
+    let mut command_words = vec!["run", words[0], "--dir", dir.to_str().unwrap()];
+    command_words.extend(&words[1..]);
+    let mut run = program.start(&command_words);
     let holds = |entry: &fs::DirEntry| {
         fs::read_dir(entry.path()).is_ok_and(|mut inside| inside.next().is_some())
     };

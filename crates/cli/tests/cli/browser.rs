@@ -232,23 +232,26 @@ fn a_browser_shows_complete_pages_without_requests() {
     probe(&page, EYE);
     for (width, dark) in [(360, false), (800, false), (1400, false), (1400, true)] {
         let seen = seen(browser, &page, width, dark);
-        let said = format!("{width}: {seen:#}");
-        is_harmless(&seen, &said);
+        let message = format!("{width}: {seen:#}");
+        is_harmless(&seen, &message);
         for none in ["outside", "overlapping"] {
-            assert_eq!(seen[none].as_array().map(Vec::len), Some(0), "{none} at {said}");
+            assert_eq!(seen[none].as_array().map(Vec::len), Some(0), "{none} at {message}");
         }
-        assert_eq!(seen["details"], 8, "{said}");
-        assert_eq!(seen["width"], width, "{said}");
-        assert!(seen["icons"].as_f64().is_some_and(|wide| wide > 4.0 && wide < 40.0), "{said}");
-        assert!(seen["scroll"].as_u64() <= Some(width.into()), "{said}");
+        assert_eq!(seen["details"], 8, "{message}");
+        assert_eq!(seen["width"], width, "{message}");
+        assert!(seen["icons"].as_f64().is_some_and(|wide| wide > 4.0 && wide < 40.0), "{message}");
+        assert!(seen["scroll"].as_u64() <= Some(width.into()), "{message}");
         let counts = ["forest", "rounds", "latencies", "timeline", "aging"].map(|sort| &seen[sort]);
-        assert_eq!(counts, [1, 1, 3, 1, 1].map(Value::from).each_ref(), "{said}");
-        assert_eq!(seen["drawings"], 7, "{said}");
-        assert!(seen["titles"].as_u64() > Some(60) && seen["buttons"].as_u64() > Some(2), "{said}");
+        assert_eq!(counts, [1, 1, 3, 1, 1].map(Value::from).each_ref(), "{message}");
+        assert_eq!(seen["drawings"], 7, "{message}");
+        assert!(
+            seen["titles"].as_u64() > Some(60) && seen["buttons"].as_u64() > Some(2),
+            "{message}"
+        );
         let mut turned = seen["before"].as_array().unwrap().clone();
         turned.sort_by_key(|name| std::cmp::Reverse(name.to_string().to_lowercase()));
-        assert_eq!(seen["after"].as_array().unwrap(), &turned, "{said}");
+        assert_eq!(seen["after"].as_array().unwrap(), &turned, "{message}");
         let paper = seen["paper"].as_str().unwrap();
-        assert_eq!(paper == "rgb(255, 255, 255)", !dark, "{said}");
+        assert_eq!(paper == "rgb(255, 255, 255)", !dark, "{message}");
     }
 }

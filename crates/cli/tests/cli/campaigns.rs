@@ -103,13 +103,13 @@ fn baselines_of_a_plan_apply_to_its_run_and_to_reports() {
         (&"a".into(), &"c".into())
     );
     // A baseline in the arguments replaces those of the plan.
-    let asked = ["report", "--store", &store, "--plan", "pairs", "--baseline", "variant:b"];
-    let asked = program.run(asked.into_iter().chain(["--format", "json"])).ends_with(0).stdout;
-    let page: Value = serde_json::from_str(&asked).unwrap();
+    let options = ["report", "--store", &store, "--plan", "pairs", "--baseline", "variant:b"];
+    let ran = program.run(options.into_iter().chain(["--format", "json"])).ends_with(0);
+    let page: Value = serde_json::from_str(&ran.stdout).unwrap();
     let pairs = page["contenders"].as_array().unwrap().iter();
     assert!(
         pairs.clone().count() == 3 && pairs.clone().all(|one| one["against"] == "b"),
-        "{asked}"
+        "{options}"
     );
 }
 
@@ -117,8 +117,8 @@ fn baselines_of_a_plan_apply_to_its_run_and_to_reports() {
 fn the_page_foot_has_the_command_that_repeats_the_campaign() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
-    let asked = ["--rounds", "1", "--no-warm-up", "-q", "--format", "html"];
-    let page = program.run(directories(&store, &asked)).ends_with(0).stdout;
+    let options = ["--rounds", "1", "--no-warm-up", "-q", "--format", "html"];
+    let page = program.run(directories(&store, &options)).ends_with(0).stdout;
     let foot = page.split_once("class=\"origin\"").unwrap().1;
     let typed = format!(
         "treering compare --directories a,b --store {store} --rounds 1 --no-warm-up -- --dataset \
@@ -138,8 +138,8 @@ fn the_page_foot_has_the_command_that_repeats_the_campaign() {
 fn directories_are_compared_in_rounds_and_left_empty() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
-    let asked = ["--rounds", "2", "--control", "--format", "json"];
-    let ran = program.run(directories(&store, &asked)).ends_with(0);
+    let options = ["--rounds", "2", "--control", "--format", "json"];
+    let ran = program.run(directories(&store, &options)).ends_with(0);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(
         (&document["baseline"]["name"], &document["contenders"][0]["name"]),
@@ -432,9 +432,9 @@ fn a_resumed_plan_keeps_foreign_trees_and_names_the_removal_command() {
     // Refused runs do not count as failed trials.
     program.run(["clean", "a/treering-work"]).ends_with(0);
     program.run(&resume).ends_with(0);
-    let all = trials(&results.path());
-    assert!(all.iter().all(|trial| trial.ending == Ending::Completed));
-    assert_eq!(all.len(), 4);
+    let all_trials = trials(&results.path());
+    assert!(all_trials.iter().all(|trial| trial.ending == Ending::Completed));
+    assert_eq!(all_trials.len(), 4);
 }
 
 #[test]
@@ -442,8 +442,9 @@ fn additional_rounds_replace_those_with_excluded_trials() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     let compare = |rounds: &str, more: &[&str]| {
-        let asked = [&["--rounds", rounds, "--no-warm-up", "--format", "json"][..], more].concat();
-        let ran = program.run(directories(&store, &asked)).ends_with(0);
+        let options =
+            [&["--rounds", rounds, "--no-warm-up", "--format", "json"][..], more].concat();
+        let ran = program.run(directories(&store, &options)).ends_with(0);
         let page: Value = serde_json::from_str(&ran.stdout).unwrap();
         let pairs = page["comparisons"][0]["pairs"].as_u64().unwrap();
         (ran.stderr.clone(), pairs, page["cautions"].to_string())
@@ -478,20 +479,20 @@ fn stopping_rules_ignore_rounds_with_excluded_trials() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     // The interval may be so wide that the minimum number of rounds suffices.
-    let asked = ["--precision", "1000%", "--most-rounds", "9", "--no-warm-up"];
-    let fresh = directories(&store, &asked);
-    let resume = directories(&store, &[&asked[..], &["--resume"]].concat());
+    let options = ["--precision", "1000%", "--most-rounds", "9", "--no-warm-up"];
+    let fresh = directories(&store, &options);
+    let resume = directories(&store, &[&options[..], &["--resume"]].concat());
     let last_round = || {
-        let all = trials(&results.path());
-        all.iter().map(|one| one.beginning.cell.as_ref().unwrap().round).max().unwrap()
+        let all_trials = trials(&results.path());
+        all_trials.iter().map(|one| one.beginning.cell.as_ref().unwrap().round).max().unwrap()
     };
     program.run(&fresh).ends_with(0).complains("enough after 6 rounds");
     assert_eq!((last_round(), trials(&results.path()).len()), (6, 12));
     program.run(&resume).ends_with(0).complains("nothing to run");
     assert_eq!(last_round(), 6);
     for (round, of_round) in [(2, 0), (5, 4)] {
-        let all = trials(&results.path());
-        let out = all[of_round * 2..].iter().map(|one| one.beginning.clone());
+        let all_trials = trials(&results.path());
+        let out = all_trials[of_round * 2..].iter().map(|one| one.beginning.clone());
         let out = out.into_iter().find(|one| one.cell.as_ref().unwrap().round == round).unwrap();
         let reason = ["--reason", "a backup ran", "--store", &store];
         program.run([&["exclude", &out.trial.text()][..], &reason].concat()).ends_with(0);
@@ -506,9 +507,9 @@ fn stopping_rules_ignore_rounds_with_excluded_trials() {
 fn a_time_limit_never_ends_before_the_required_rounds() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
-    let asked = ["--minutes", "0.01", "--no-warm-up"];
-    let fresh = directories(&store, &asked);
-    let resume = directories(&store, &[&asked[..], &["--resume"]].concat());
+    let options = ["--minutes", "0.01", "--no-warm-up"];
+    let fresh = directories(&store, &options);
+    let resume = directories(&store, &[&options[..], &["--resume"]].concat());
     let ran = program.run(&fresh).ends_with(0);
     ran.complains("6 to 20 rounds").complains("another one does not fit into the time");
     let count = trials(&results.path()).len();
@@ -729,8 +730,9 @@ fn traces_and_layouts_are_recorded_in_separate_rounds() {
     fs::write(program.home().join("plan.toml"), WATCHED).unwrap();
     let store = results.text();
     let line = |more: &[&'static str]| -> Vec<String> {
-        let all = [&["compare", "plan.toml", "--store", &store, "--format", "json"], more].concat();
-        all.into_iter().map(str::to_owned).collect()
+        let command_words =
+            [&["compare", "plan.toml", "--store", &store, "--format", "json"], more].concat();
+        command_words.into_iter().map(str::to_owned).collect()
     };
     let reported = program.run(line(&["--trace", "--layout", "--dry-run"])).ends_with(0).stdout;
     let observing: Vec<&str> =

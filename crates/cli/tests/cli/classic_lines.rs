@@ -159,22 +159,22 @@ fn with_no_store_nothing_is_stored() {
 fn a_trace_needs_a_device() {
     let program = prepared();
     for words in [&["-t", "prefix"][..], &["--trace=x"]] {
-        let before = ["compilebench", "-D", "w", "-s", "lists"];
-        let ran = program.run(before.iter().chain(words)).ends_with(1);
+        let first_words = ["compilebench", "-D", "w", "-s", "lists"];
+        let ran = program.run(first_words.iter().chain(words)).ends_with(1);
         assert_eq!(ran.stdout, "");
         assert!(ran.stderr.contains("No blktrace device specified"), "{ran}");
         assert!(!program.home().join("w").exists(), "nothing was done");
     }
-    let before = ["compilebench", "-D", "w", "-s", "lists", "-t", "x", "-d", "/dev/null"];
-    program.run(before).ends_with(1).complains("/dev/null is not a block device");
+    let first_words = ["compilebench", "-D", "w", "-s", "lists", "-t", "x", "-d", "/dev/null"];
+    program.run(first_words).ends_with(1).complains("/dev/null is not a block device");
 }
 
 #[test]
 fn options_are_parsed_like_the_original() {
     let program = prepared();
     let outline = |words: &[&str]| {
-        let before = ["compilebench", "--dry-run", "-s", "lists"];
-        program.run(before.iter().chain(words)).ends_with(0).stdout
+        let first_words = ["compilebench", "--dry-run", "-s", "lists"];
+        program.run(first_words.iter().chain(words)).ends_with(0).stdout
     };
     let right = outline(&["--initial-dirs", "3", "--runs", "5"]);
     assert_eq!(right.lines().count(), 3 + 3 + 5);
@@ -212,8 +212,8 @@ fn invalid_values_are_refused_with_the_option_name() {
         (["-s", "nowhere"], "there is no dataset 'nowhere'"),
         (["-s", "./nowhere"], "dataset-unpatched is missing"),
     ] {
-        let before = ["compilebench", "-D", "w", "-s", "lists"];
-        program.run(before.iter().chain(&words)).ends_with(2).complains(complaint);
+        let first_words = ["compilebench", "-D", "w", "-s", "lists"];
+        program.run(first_words.iter().chain(&words)).ends_with(2).complains(complaint);
     }
     assert!(!program.home().join("w").exists(), "nothing was done");
 }
@@ -250,8 +250,8 @@ fn data_sets_come_from_the_current_directory_or_the_program() {
 fn each_operation_syncs_and_drops_caches_unless_disabled() {
     let program = prepared();
     let run = |words: &[&str]| {
-        let before = ["compilebench", "-D", "w", "-s", "lists", "-i", "2", "-r", "8"];
-        program.run(before.iter().chain(words)).ends_with(0);
+        let first_words = ["compilebench", "-D", "w", "-s", "lists", "-i", "2", "-r", "8"];
+        program.run(first_words.iter().chain(words)).ends_with(0);
         std::fs::remove_dir_all(program.home().join("w")).unwrap();
         last(&program)
     };
@@ -334,8 +334,8 @@ fn a_run_without_operations_ends_after_the_initial_creates() {
 fn abbreviations_are_those_of_the_original_and_words_without_an_option_are_ignored() {
     let program = prepared();
     let outline = |words: &[&str]| {
-        let before = ["compilebench", "--dry-run", "-s", "lists", "-i", "1", "-r", "2"];
-        program.run(before.iter().chain(words)).ends_with(0).stdout
+        let first_words = ["compilebench", "--dry-run", "-s", "lists", "-i", "1", "-r", "2"];
+        program.run(first_words.iter().chain(words)).ends_with(0).stdout
     };
     assert_eq!(outline(&["--no-s", "more", "words"]), outline(&["-n"]));
     let words = ["compilebench", "-D", "w", "-s", "lists", "-i1", "-r0", "--no-s", "w2"];

@@ -42,8 +42,8 @@ fn files_equal_the_lists_after_each_operation() {
         assert_standing(&model, &program.home().join(&dir), last_line);
         last_kinds.extend(last_line.split(' ').next().map(str::to_owned));
     }
-    let all = ["clean", "compile", "create", "delete", "patch", "read", "stat"];
-    assert_eq!(last_kinds.iter().map(String::as_str).collect::<Vec<_>>(), all);
+    let kinds = ["clean", "compile", "create", "delete", "patch", "read", "stat"];
+    assert_eq!(last_kinds.iter().map(String::as_str).collect::<Vec<_>>(), kinds);
 }
 
 #[test]

@@ -271,8 +271,8 @@ fn pgbench(program: &Program, bin: &Path, make: &str, user: &str) {
     let cleanup = format!("{user} '{bin}/pg_ctl -D pg/data -m fast stop'; rm -rf pg");
     let text = format!("{user} '{bin}/pgbench -h $TREERING_DIR/pg -t 20 postgres'");
     let words = ["--prepare", &prepare, "--cleanup", &cleanup, "--metric"];
-    let rest = [r"tps=^tps = ([\d.]+),unit=ops/s,primary", "--shell", &text];
-    run(program, &[&words[..], &rest].concat()).ends_with(0);
+    let more_words = [r"tps=^tps = ([\d.]+),unit=ops/s,primary", "--shell", &text];
+    run(program, &[&words[..], &more_words].concat()).ends_with(0);
     assert!(metric(&last(program), "tps").unwrap().value > 0.0);
     assert_eq!(fs::read_dir(program.home().join("d")).unwrap().count(), 0);
 }

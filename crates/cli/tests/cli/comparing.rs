@@ -101,8 +101,8 @@ fn the_gate_sets_the_exit_code() {
     for contender in ["slow", "fast"] {
         against(contender, &[]).ends_with(5).complains("filesystems_differ");
     }
-    let asked = ["report", "--store", file, "--baseline", "fs:ext4", "--contender", "fs:xfs"];
-    let gate = [&asked[..], &["--gate", "--threshold", "20%"]].concat();
+    let options = ["report", "--store", file, "--baseline", "fs:ext4", "--contender", "fs:xfs"];
+    let gate = [&options[..], &["--gate", "--threshold", "20%"]].concat();
     program.run(gate.clone()).ends_with(5).complains("unpaired: compilebench: 17 and 8 trials");
     program.run([&gate[..], &["--accept", "unpaired"]].concat()).ends_with(0);
     let reported = against("slow", &["--format", "json"]).ends_with(5);
@@ -141,8 +141,8 @@ fn a_gate_needs_an_accepted_caution_for_trials_not_interleaved() {
         }
     }
     drop(store);
-    let asked = ["report", "--store", file.to_str().unwrap(), "--baseline", "old"];
-    let gate = [&asked[..], &["--contender", "new", "--gate"]].concat();
+    let options = ["report", "--store", file.to_str().unwrap(), "--baseline", "old"];
+    let gate = [&options[..], &["--contender", "new", "--gate"]].concat();
     let stopped = program.run(gate.clone()).ends_with(5);
     stopped.complains("not_interleaved: compilebench: 8 of 8 trials of 'old' were run before all");
     program.run([&gate[..], &["--accept", "not_interleaved"]].concat()).ends_with(1);
@@ -166,8 +166,8 @@ fn builds_under_different_paths_are_compared_with_ignore() {
         }
     }
     drop(store);
-    let asked = ["report", "--store", file.to_str().unwrap(), "--baseline", "old"];
-    let gate = [&asked[..], &["--contender", "new", "--gate"]].concat();
+    let options = ["report", "--store", file.to_str().unwrap(), "--baseline", "old"];
+    let gate = [&options[..], &["--contender", "new", "--gate"]].concat();
     program.run(gate.clone()).ends_with(5).complains("parameters_differ");
     program.run([&gate[..], &["--ignore", "command"]].concat()).ends_with(1);
     let refused = program.run([&gate[..], &["--ignore", "comand"]].concat()).ends_with(2);

@@ -19,8 +19,8 @@ fn with_load(blocks: &str) -> Program {
     let program = program();
     let words = ["dbench", "generate", "--blocks", blocks, "-o", "load.txt"];
     fs::create_dir(program.home().join("w")).unwrap();
-    let made = program.run(words).ends_with(0);
-    assert_eq!((made.stdout.as_str(), made.stderr.as_str()), ("", ""));
+    let outcome = program.run(words).ends_with(0);
+    assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("", ""));
     program
 }
 
@@ -54,14 +54,14 @@ fn seconds(text: &str, part: &str) -> Vec<f64> {
 }
 
 fn figure(trial: &Trial, name: &str) -> f64 {
-    let all = || trial.metrics.iter().filter(|metric| metric.name == name);
-    let found = all().find(|metric| metric.scope == Scope::Trial);
-    found.unwrap_or_else(|| panic!("no {name}")).value
+    let all_metrics = || trial.metrics.iter().filter(|metric| metric.name == name);
+    let matching = all_metrics().find(|metric| metric.scope == Scope::Trial);
+    matching.unwrap_or_else(|| panic!("no {name}")).value
 }
 
 /// Files and directories below a directory.
 fn paths(place: &Path) -> BTreeSet<PathBuf> {
-    let mut found = BTreeSet::new();
+    let mut entries = BTreeSet::new();
     let mut pending = vec![place.to_owned()];
     while let Some(dir) = pending.pop() {
         for entry in fs::read_dir(dir).unwrap() {
@@ -69,10 +69,10 @@ fn paths(place: &Path) -> BTreeSet<PathBuf> {
             if path.is_dir() {
                 pending.push(path.clone());
             }
-            found.insert(path.strip_prefix(place).unwrap().to_owned());
+            entries.insert(path.strip_prefix(place).unwrap().to_owned());
         }
     }
-    found
+    entries
 }
 
 #[test]
@@ -154,8 +154,8 @@ fn mmtests_mode_prints_the_time_of_each_pass() {
     assert_eq!(paths(&program.home().join("w")).len(), 1 + 2 * (11 + 56));
     let range = format!("601-{lines}");
     let words = ["dbench", "--warmup", "0", "-t", "1", "-D", "w", "-c", "load.txt"];
-    let rest = ["--lines", &range, "--show-execute-time", "-F", "2"];
-    let ran = program.run(words.iter().chain(&rest)).ends_with(0);
+    let more_words = ["--lines", &range, "--show-execute-time", "-F", "2"];
+    let ran = program.run(words.iter().chain(&more_words)).ends_with(0);
     assert_eq!(ran.stderr, "", "no operation comes out otherwise: {ran}");
     let passes = ran.stdout.lines().filter(|line| line.contains("completed in"));
     for pass in passes {
@@ -213,11 +213,11 @@ fn native_runs_leave_nothing_and_report_fsync_latency() {
     }));
     // Clients can be processes, and run for a given time.
     let words = ["run", "dbench", "--dir", "d", "--time", "1", "--warmup", "0", "--blocks", "1"];
-    let rest = ["--clients-as", "processes", "--clients", "2", "--keep", "-q"];
-    program.run(words.iter().chain(&rest)).ends_with(0);
+    let more_words = ["--clients-as", "processes", "--clients", "2", "--keep", "-q"];
+    program.run(words.iter().chain(&more_words)).ends_with(0);
     assert!(program.home().join("d/dbench-0/clients/client1/work").is_dir());
     assert!(figure(&last(&program), "operations") > 0.0);
-    let refused = program.run(words.iter().chain(&rest));
+    let refused = program.run(words.iter().chain(&more_words));
     assert!(refused.stderr.contains("dbench-0 is there already"), "{refused}");
 }
 

@@ -115,8 +115,8 @@ fn a_refusal_is_printed_once_with_the_exit_code_of_the_tool() {
             let mut command = mpi.tool(3, tool);
             command.current_dir(place.path()).arg("--no-store");
             let ran = words(&mut command, line).ends_with(code);
-            let said = format!("{}{}", ran.stdout, ran.stderr);
-            assert_eq!(said.matches(message).count(), 1, "{tool} {line}: {said}");
+            let output = format!("{}{}", ran.stdout, ran.stderr);
+            assert_eq!(output.matches(message).count(), 1, "{tool} {line}: {output}");
         }
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "nothing was done");
     }

@@ -27,8 +27,8 @@ fn every_workload_prints_its_calls_reproducibly() {
     std::fs::write(program.home().join("j.fio"), job).unwrap();
     for words in RUNS {
         let run = || {
-            let all = ["run"].iter().chain(words).chain(&["--dry-run", "--calls"]);
-            program.run(all).ends_with(0).stdout
+            let command_words = ["run"].iter().chain(words).chain(&["--dry-run", "--calls"]);
+            program.run(command_words).ends_with(0).stdout
         };
         let text = run();
         let is_call = |line: &&str| line.starts_with("0 ");

@@ -86,10 +86,13 @@ fn each_ends(kind: usize, target: impl Fn(&Program) -> String) {
         let target = target(&program);
         profile(&program, &target);
         let ran = on(&program, tool, &target).ends_with(tool.codes[kind]);
-        let all = format!("{}{}", ran.stdout, ran.stderr);
-        let header = tool.header.is_empty() || all.contains(tool.header);
+        let whole_output = format!("{}{}", ran.stdout, ran.stderr);
+        let header = tool.header.is_empty() || whole_output.contains(tool.header);
         assert!(header, "{}: {ran}", tool.words);
-        assert!(!all.to_lowercase().contains("nan%") && !all.contains("NaN"), "{ran}");
+        assert!(
+            !whole_output.to_lowercase().contains("nan%") && !whole_output.contains("NaN"),
+            "{ran}"
+        );
     }
 }
 
@@ -247,8 +250,9 @@ fn a_comparison_fails_if_every_trial_of_a_variant_failed() {
     let words = ["compare", "--directories", &dirs, "--workload", "fs_mark", "--rounds", "2"];
     let job = ["--no-warm-up", "--quiet", "--", "--files", "5"];
     let ran = program.run(words.iter().chain(&job)).ends_with(4);
-    let said = format!("treering: every trial of '{}' failed; the first: ", place.path().display());
-    let line = ran.stderr.lines().find(|line| line.starts_with(&said));
+    let message =
+        format!("treering: every trial of '{}' failed; the first: ", place.path().display());
+    let line = ran.stderr.lines().find(|line| line.starts_with(&message));
     assert!(line.is_some_and(|line| line.contains("Read-only file system")), "{ran}");
     // A gate fails, too.
     let ran = program.run(words.iter().chain(&["--gate"]).chain(&job));

@@ -115,9 +115,9 @@ pub(crate) fn in_order(ran: &FinishedCommand, parts: &[&str]) {
 
 /// Value of a metric of the whole run.
 pub(crate) fn figure(trial: &Trial, name: &str) -> f64 {
-    let all = || trial.metrics.iter().filter(|metric| metric.name == name);
-    let found = all().find(|metric| metric.scope == Scope::Trial);
-    found.unwrap_or_else(|| panic!("no {name}")).value
+    let all_metrics = || trial.metrics.iter().filter(|metric| metric.name == name);
+    let matching = all_metrics().find(|metric| metric.scope == Scope::Trial);
+    matching.unwrap_or_else(|| panic!("no {name}")).value
 }
 
 /// True if the trial has the caution `too_few_operations`.

@@ -16,8 +16,8 @@ use crate::trial::last;
 /// Inode numbers of the files, to detect replaced files.
 fn inodes(place: &Path) -> BTreeSet<u64> {
     let inode = |path: String| {
-        let about = fs::symlink_metadata(place.join(path)).unwrap();
-        std::os::unix::fs::MetadataExt::ino(&about)
+        let metadata = fs::symlink_metadata(place.join(path)).unwrap();
+        std::os::unix::fs::MetadataExt::ino(&metadata)
     };
     tree_of(place).into_keys().map(inode).collect()
 }
@@ -47,10 +47,10 @@ fn files_of_an_earlier_run_are_recreated_or_reused() {
     let dirs = fs::read_dir(place.join("data")).unwrap();
     assert_eq!(dirs.filter(|entry| entry.as_ref().unwrap().path().is_dir()).count(), 2);
     // Equal files are reused if the profile permits it.
-    let made = inodes(&place);
+    let original_inodes = inodes(&place);
     let ran = with(1, 20).run(&program).ends_with(0);
     assert!(ran.stdout.contains("checking existing fs: w\n"), "{ran}");
-    assert_eq!(inodes(&place), made);
+    assert_eq!(inodes(&place), original_inodes);
     let ran = with(0, 20).run(&program).ends_with(0);
     assert!(ran.stdout.contains("creating new fileset w\n"), "{ran}");
     // A file of another size and a missing file are detected.
@@ -110,7 +110,7 @@ fn foreign_files_end_the_run_before_any_removal() {
     let place = program.home().join("w");
     let profile = Profile::new("num_files=10\nnum_dirs=2", "stat_weight=1").seconds(0);
     profile.run(&program).ends_with(0);
-    let made = inodes(&place);
+    let original_inodes = inodes(&place);
     for (name, what) in [
         ("data/photo.jpg", "file"),
         ("data/datafile007", "file"),
@@ -130,10 +130,10 @@ fn foreign_files_end_the_run_before_any_removal() {
         let ran = profile.run(&program).ends_with(1).complains(&word);
         assert!(ran.stderr.contains("nothing was removed"), "{ran}");
         let said = ["creating new", "fs setup took", "Setup complete", "operations ran"];
-        let all = ran.stdout.clone() + &ran.stderr;
-        assert!(said.iter().all(|said| !all.contains(said)), "{ran}");
+        let whole_output = ran.stdout.clone() + &ran.stderr;
+        assert!(said.iter().all(|said| !whole_output.contains(said)), "{ran}");
         assert!(path.symlink_metadata().is_ok(), "{name}");
-        assert!(inodes(&place).is_superset(&made), "{name}");
+        assert!(inodes(&place).is_superset(&original_inodes), "{name}");
         let gone = if path.is_dir() { fs::remove_dir(&path) } else { fs::remove_file(&path) };
         gone.unwrap();
     }
@@ -141,7 +141,7 @@ fn foreign_files_end_the_run_before_any_removal() {
     fs::rename(place.join("data"), place.join("elsewhere")).unwrap();
     symlink(place.join("elsewhere"), place.join("data")).unwrap();
     profile.run(&program).ends_with(1);
-    assert!(inodes(&place.join("elsewhere")).is_superset(&made));
+    assert!(inodes(&place.join("elsewhere")).is_superset(&original_inodes));
 }
 
 /// Profile of two filesystems, with one thread in each and one in both.
@@ -171,10 +171,10 @@ fn several_filesystems_are_used_concurrently() {
     let operations = figure(&last(&program), "operations");
     assert!(operations > created.iter().sum::<usize>() as f64);
     // A foreign file in the second filesystem stops the run before the first is touched.
-    let made = inodes(&first);
+    let original_inodes = inodes(&first);
     fs::write(second.join("data/mine"), "mine").unwrap();
     two(&first, &second).run(&program).ends_with(1).complains("b/data holds the entry mine");
-    assert_eq!(inodes(&first), made);
+    assert_eq!(inodes(&first), original_inodes);
 }
 
 #[test]
@@ -304,9 +304,9 @@ fn a_location_has_one_run_and_clean_removes_leftovers_of_a_killed_one() {
     profile.write(&program);
     let mut first = program.start(["ffsb", "p.ffsb"]);
     first.wait_for("begins");
-    let made = inodes(&program.home().join("w"));
+    let original_inodes = inodes(&program.home().join("w"));
     let ran = program.run(["ffsb", "p.ffsb"]).complains("another run is working in");
-    assert!(ran.code != Some(0) && inodes(&program.home().join("w")) == made, "{ran}");
+    assert!(ran.code != Some(0) && inodes(&program.home().join("w")) == original_inodes, "{ran}");
     first.send("KILL");
     assert_eq!(first.finish().code, None);
     // The next run recognises names of FFSB, and replaces the files.

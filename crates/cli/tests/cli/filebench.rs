@@ -42,8 +42,8 @@ fn native(program: &Program, text: &str, words: &[&str]) -> FinishedCommand {
 }
 
 fn figure(trial: &Trial, scope: &Scope, name: &str) -> f64 {
-    let found = trial.metrics.iter().find(|one| one.name == name && one.scope == *scope);
-    found.unwrap_or_else(|| panic!("no {name}")).value
+    let matching = trial.metrics.iter().find(|one| one.name == name && one.scope == *scope);
+    matching.unwrap_or_else(|| panic!("no {name}")).value
 }
 
 /// Count in a line of the table.
@@ -80,13 +80,13 @@ fn a_classic_run_prints_the_original_output() {
         let Some((_, after)) = rest.split_once(part) else { panic!("no {part:?}: {ran}") };
         rest = after;
     }
-    let all: u64 = ["del", "make", "append", "close1", "open", "read", "close2", "stat"]
+    let total: u64 = ["del", "make", "append", "close1", "open", "read", "close2", "stat"]
         .iter()
         .map(|flowop| count(&ran, flowop))
         .sum();
-    assert!(ran.stdout.contains(&format!("IO Summary: {all:5} ops ")), "{ran}");
+    assert!(ran.stdout.contains(&format!("IO Summary: {total:5} ops ")), "{ran}");
     let trial = last(&program);
-    assert_eq!(figure(&trial, &Scope::Trial, "operations"), all as f64);
+    assert_eq!(figure(&trial, &Scope::Trial, "operations"), total as f64);
     // An import of the output has the reported figures.
     let log = program.home().join("log.txt");
     fs::write(&log, &ran.stdout).unwrap();
@@ -236,9 +236,9 @@ fn personalities_in(dir: &Path) {
         &["oltp", "--set", "nshadows=5", "--set", "ndbwriters=2", "--set", "filesize=1m"],
     ] {
         let place = dir.join(words[0]);
-        let before = ["run", "filebench"];
+        let first_words = ["run", "filebench"];
         let after = ["--seconds", "1", "--quiet", "--dir", place.to_str().unwrap()];
-        program.run([&before[..], words, &after].concat()).ends_with(0);
+        program.run([&first_words[..], words, &after].concat()).ends_with(0);
         let trial = last(&program);
         assert_eq!(trial.ending, Ending::Completed, "{words:?}");
         assert!(figure(&trial, &Scope::Trial, "operations") > 50.0, "{words:?}");

@@ -296,9 +296,9 @@ fn a_corrupt_block_ends_the_job() {
     fs::write(&path, bytes).unwrap();
     let read = format!("{line} --rw=read --verify_dump=1 --output-format=json");
     let ran = ours(&program, dir.path(), &read).ends_with(1);
-    let said =
+    let message =
         "md5: verify failed at file v offset 8192, length 4096 (requested block: offset=8192";
-    assert!(ran.stderr.contains(said), "{ran}");
+    assert!(ran.stderr.contains(message), "{ran}");
     assert_eq!(document(&ran.stdout)["jobs"][0]["error"], 84);
     let dumped = |what: &str| fs::read(dir.path().join(format!("v.8192.{what}"))).unwrap();
     let (received, expected) = (dumped("received"), dumped("expected"));

@@ -359,11 +359,11 @@ fn a_small_filesystem_is_refused_like_the_original() {
     let (program, place) = (program(), LoopFs::in_memory(8));
     let words = format!("-n 1000 -s 30000 -d {}", place.path().display());
     let ran = classic(&program, &words).ends_with(1);
-    let said = format!(
+    let message = format!(
         "Insufficient free space in {} to create 1000 new files, exiting\n",
         place.path().display()
     );
-    assert!(ran.stdout.ends_with(&said), "{ran}");
+    assert!(ran.stdout.ends_with(&message), "{ran}");
 }
 
 #[test]
@@ -375,8 +375,8 @@ fn an_iteration_that_does_not_fit_keeps_finished_ones() {
     let numbers = |row: &&Vec<String>| row[0].parse::<u32>().is_ok();
     assert_eq!(rows(&ran.stdout).iter().filter(numbers).count(), 2, "{ran}");
     let path = place.path().to_str().unwrap();
-    let said = format!("Insufficient free space in {path} to create 100 new files, exiting\n");
-    assert!(ran.stdout.ends_with(&said), "{ran}");
+    let message = format!("Insufficient free space in {path} to create 100 new files, exiting\n");
+    assert!(ran.stdout.ends_with(&message), "{ran}");
     let trial = last(&program);
     assert!(failure(&trial).contains(path), "the path is named");
     assert_eq!(trial.tasks.iter().filter(|task| task.files == 100).count(), 2);
@@ -441,8 +441,8 @@ fn a_native_run_until_full_succeeds_and_repeats_the_same_names() {
         let program = program();
         let dir = place.path().join("w");
         let words = ["run", "fs_mark", "--until-full", "--files", "30", "--size", "30000", "-S"];
-        let rest = ["none", "--keep", "--seed", "3", "--dir", dir.to_str().unwrap()];
-        program.run(words.iter().chain(&rest)).ends_with(0);
+        let more_words = ["none", "--keep", "--seed", "3", "--dir", dir.to_str().unwrap()];
+        program.run(words.iter().chain(&more_words)).ends_with(0);
         assert_eq!(last(&program).ending, Ending::Completed);
         treering_testkit::tree_of(&dir).into_keys().collect::<Vec<_>>()
     };

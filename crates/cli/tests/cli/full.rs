@@ -17,8 +17,9 @@ fn with_lists(lists: &FourLists) -> Program {
 
 /// Words of a native run in this directory.
 fn words<'a>(dir: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
-    let before = ["run", "compilebench", "--dataset", "./lists", "--dir", dir.to_str().unwrap()];
-    [&before, more].concat()
+    let first_words =
+        ["run", "compilebench", "--dataset", "./lists", "--dir", dir.to_str().unwrap()];
+    [&first_words, more].concat()
 }
 
 #[test]

@@ -58,9 +58,9 @@ fn a_plan_runs_on_all_clients_each_in_its_mount() {
     let program = program();
     let mut command = program.command(["compare", "--quiet", "--store"]);
     let ran = FinishedCommand::run(command.arg(&store).arg(&plan)).ends_with(0);
-    let all = trials(&store);
-    assert_eq!(all.len(), 2, "{ran}");
-    for trial in &all {
+    let all_trials = trials(&store);
+    assert_eq!(all_trials.len(), 2, "{ran}");
+    for trial in &all_trials {
         assert_eq!(trial.ending, Ending::Completed, "{ran}");
         assert!(fact(trial, "ranks.mount").unwrap().starts_with("fuse"), "{ran}");
         let codes = trial.cautions.iter().map(|caution| caution.code);

@@ -92,8 +92,8 @@ fn a_trace_shows_which_files_were_hot() {
     let free = reported["device"]["free_bytes"].as_u64().unwrap();
     assert!((3 << 20..=4 << 20).contains(&free), "what is gone is free: {free}");
     let page = program.run(words).ends_with(0).stdout;
-    let said = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("sub/hot") && said.contains("space that is free now"), "{page}");
+    let output = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(output.contains("sub/hot") && output.contains("space that is free now"), "{page}");
     let html = program.run(words.iter().chain(&["--format", "html"])).ends_with(0).stdout;
     assert!(html.contains("map-hot"));
     let other = LoopFs::new("ext4", 16);

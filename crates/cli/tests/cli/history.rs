@@ -111,8 +111,8 @@ fn an_acknowledged_change_passes_the_gate() {
     acknowledge("2025-11-18").ends_with(2).complains("no change of level begins at this point");
     acknowledge("2025-11-18").ends_with(2).complains("2025-11-17");
     program.run(["history", "--acknowledge", "2025-11-17"]).ends_with(2).complains("--reason");
-    let said = acknowledge("2025-11-17").ends_with(0);
-    said.complains("worse from 2025-11-17 on is known: known: compiler 14");
+    let acknowledged = acknowledge("2025-11-17").ends_with(0);
+    acknowledged.complains("worse from 2025-11-17 on is known: known: compiler 14");
     gate(0);
     let found = data(&program, &[]);
     assert_eq!(found["series"][0]["changes"][0]["known"], "known: compiler 14", "{found}");

@@ -23,8 +23,8 @@ fn saved(program: &Program, kind: &str, name: &str) -> LoopFs {
     let dir = mounted.path().join("aged");
     fs::create_dir(&dir).unwrap();
     let words = ["age", dir.to_str().unwrap(), "-p", "mail", "--live", "10M", "--quiet"];
-    let rest = ["--until", "operations=300", "--save", name];
-    program.run(words.iter().chain(&rest)).ends_with(0);
+    let more_words = ["--until", "operations=300", "--save", name];
+    program.run(words.iter().chain(&more_words)).ends_with(0);
     mounted
 }
 
@@ -34,8 +34,8 @@ fn image(program: &Program, name: &str) -> PathBuf {
 
 /// Names of the entries in the image directory.
 fn left(program: &Program) -> Vec<String> {
-    let all = fs::read_dir(program.data().join("images")).into_iter().flatten();
-    all.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    let entries = fs::read_dir(program.data().join("images")).into_iter().flatten();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 /// Writes a plan whose trials start from an image.
@@ -144,8 +144,8 @@ fn a_damaged_image_is_refused() {
     copy("text", &|folder| fs::write(folder.join("image.json"), "no JSON").unwrap());
     copy("pipe", &|folder| {
         fs::remove_file(folder.join("content.zst")).unwrap();
-        let made = Command::new("mkfifo").arg(folder.join("content.zst")).status().unwrap();
-        assert!(made.success());
+        let outcome = Command::new("mkfifo").arg(folder.join("content.zst")).status().unwrap();
+        assert!(outcome.success());
     });
     copy("bare", &|folder| fs::remove_file(folder.join("content.zst")).unwrap());
     program.run(["image", "verify", "same", "good"]).ends_with(0);

@@ -50,8 +50,8 @@ fn json(program: &Program, words: &[&str]) -> Value {
 
 /// Codes of the cautions of a comparison.
 fn codes(document: &Value) -> Vec<&str> {
-    let all = document["cautions"].as_array().unwrap();
-    all.iter().filter_map(|caution| caution["code"].as_str()).collect()
+    let listed_cautions = document["cautions"].as_array().unwrap();
+    listed_cautions.iter().filter_map(|caution| caution["code"].as_str()).collect()
 }
 
 #[test]
@@ -386,8 +386,8 @@ fn one_file_that_cannot_be_read_does_not_stop_the_others() {
     program.run(["import", "log"]).ends_with(2).complains("fio.log.gz");
     assert_eq!(count(&program), 2 * 2 * 7 - 1);
     fs::write(program.home().join("a.log"), log([10, 11, 12, 13, 14, 15], "11")).unwrap();
-    let said = program.run(["import", "missing", "a.log", "none"]).ends_with(2);
-    assert!(said.stderr.contains("missing") && said.stdout.contains("none: "), "{said}");
+    let report = program.run(["import", "missing", "a.log", "none"]).ends_with(2);
+    assert!(report.stderr.contains("missing") && report.stdout.contains("none: "), "{report}");
     assert_eq!(count(&program), 2 * 2 * 7 + 1);
 }
 
@@ -480,9 +480,9 @@ fn run_and_imported_ffsb(program: &Program, profile: &Profile) -> Trial {
     assert_eq!(imported.ending, run.ending);
     assert_eq!(imported.beginning.target, "w");
     let value = |trial: &Trial, scope: &Scope, name: &str| {
-        let mut all = trial.metrics.iter();
-        let found = all.find(|metric| metric.name == name && metric.scope == *scope);
-        found.unwrap_or_else(|| panic!("no {name} of {scope:?}")).value
+        let mut all_metrics = trial.metrics.iter();
+        let matching = all_metrics.find(|metric| metric.name == name && metric.scope == *scope);
+        matching.unwrap_or_else(|| panic!("no {name} of {scope:?}")).value
     };
     let mut compared = 0;
     for metric in &run.metrics {
@@ -523,8 +523,11 @@ fn classic_blogbench_output_imports_as_the_same_trial() {
     assert_eq!(imported.ending, run.ending);
     assert_eq!(imported.beginning.target, dir);
     let value = |trial: &Trial, name: &str| {
-        let mut all = trial.metrics.iter();
-        all.find(|metric| metric.name == name && metric.scope == Scope::Trial).unwrap().value
+        let mut all_metrics = trial.metrics.iter();
+        all_metrics
+            .find(|metric| metric.name == name && metric.scope == Scope::Trial)
+            .unwrap()
+            .value
     };
     for name in ["write_score", "read_score"] {
         assert!((value(&run, name) - value(&imported, name)).abs() < 0.5, "{name}");

@@ -214,9 +214,9 @@ fn leftovers_of_every_workload_are_removed() {
     }
     for words in long {
         let dir = program.home().join(words[0]);
-        let mut all = vec!["run", words[0], "--dir", words[0], "--quiet"];
-        all.extend(&words[1..]);
-        let run = start(&program, &all);
+        let mut command_words = vec!["run", words[0], "--dir", words[0], "--quiet"];
+        command_words.extend(&words[1..]);
+        let run = start(&program, &command_words);
         // The test waits until a tree is not empty.
         let is_begun = |entry: &fs::DirEntry| {
             fs::read_dir(entry.path()).is_ok_and(|mut inside| inside.next().is_some())

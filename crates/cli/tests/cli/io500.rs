@@ -60,7 +60,7 @@ fn a_rehearsal_has_all_phases_and_projects_a_full_run() {
     assert_eq!(rates(&trial), phases());
     assert_eq!(fact(&trial, FOUND_FACT), Some("2"));
     // Lines are wrapped between words.
-    let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let output = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "Only IO500 itself scores",
         "segmentCount",
@@ -69,7 +69,7 @@ fn a_rehearsal_has_all_phases_and_projects_a_full_run() {
         " [mdtest-easy] n = ",
         " drop-caches = TRUE ",
     ] {
-        assert!(said.contains(part), "{part}: {ran}");
+        assert!(output.contains(part), "{part}: {ran}");
     }
     for never in ["TOTAL", "[SCORE", "kiops"] {
         assert!(!ran.stdout.contains(never), "no score: {ran}");
@@ -89,10 +89,10 @@ fn a_dry_run_says_phases_and_calls_in_their_order() {
     let program = program();
     let line = ["io500", "rehearse", "--dry-run", "--workers", "2"];
     let ran = program.run(line.iter().chain(SMALL)).ends_with(0);
-    let mut said: Vec<&str> =
+    let mut output: Vec<&str> =
         ran.stdout.lines().filter_map(|line| line.split_once(": ")).map(|(one, _)| one).collect();
-    said.dedup();
-    assert_eq!(said, STEPS.map(|step| step.name));
+    output.dedup();
+    assert_eq!(output, STEPS.map(|step| step.name));
     let line = ["io500", "rehearse", "--dry-run", "--calls", "--workers", "2"];
     let ran = program.run(line.iter().chain(SMALL)).ends_with(0);
     for part in ["phase mdtest-hard-write\n", "47008", "3901", "ior_file_easy.00000001"] {

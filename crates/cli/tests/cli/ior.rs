@@ -17,8 +17,8 @@ pub(crate) fn classic(program: &Program, ranks: u32, words: &str) -> FinishedCom
 
 /// Lines without the parts that differ in every run: times, figures, the filesystem.
 pub(crate) fn shape(text: &str) -> Vec<String> {
-    let told = ["Began", "Finished", "StartTime", "Command line", "FS "];
-    let lines = text.lines().filter(|line| !told.iter().any(|begin| line.starts_with(begin)));
+    let varying = ["Began", "Finished", "StartTime", "Command line", "FS "];
+    let lines = text.lines().filter(|line| !varying.iter().any(|begin| line.starts_with(begin)));
     lines
         .map(|line| {
             if let Some((name, value)) = line.split_once(':') {
@@ -41,15 +41,15 @@ pub(crate) fn shape(text: &str) -> Vec<String> {
 
 /// Files in a directory, with their bytes.
 pub(crate) fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut found: Vec<(String, Vec<u8>)> = fs::read_dir(dir)
+    let mut entries: Vec<(String, Vec<u8>)> = fs::read_dir(dir)
         .unwrap()
         .map(|entry| {
             let entry = entry.unwrap();
             (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())
         })
         .collect();
-    found.sort();
-    found
+    entries.sort();
+    entries
 }
 
 /// Number of ranks and command line of each case; `-G` makes the data equal.
@@ -150,13 +150,13 @@ fn script_errors_are_shown_with_their_line() {
     fs::write(program.home().join("script"), "IOR START\n  blockSize = 4x\nRUN\nreadfil=1\n")
         .unwrap();
     let ran = classic(&program, 1, "-f script").ends_with(1);
-    let said = format!("{}{}", ran.stdout, ran.stderr);
+    let output = format!("{}{}", ran.stdout, ran.stderr);
     for part in [
         "script:2:15: blockSize: '4x' is not a size\n  2 |   blockSize = 4x\n    |               ^",
         "script:4:1: there is no directive 'readfil'",
         "did you mean readFile?",
     ] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(output.contains(part), "{part}: {output}");
     }
     let ran = classic(&program, 1, "-f none").ends_with(1);
     assert!(format!("{}{}", ran.stdout, ran.stderr).contains("-f none: No such file"), "{ran}");
@@ -175,8 +175,8 @@ fn unsupported_options_are_refused_first() {
     ] {
         let program = program();
         let ran = classic(&program, 1, words).ends_with(code);
-        let said = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(said.contains(message), "{words}: {said}");
+        let output = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(output.contains(message), "{words}: {output}");
         assert!(!program.home().join("testFile").exists());
     }
 }
@@ -283,15 +283,15 @@ fn each_rank_warns_of_an_existing_file() {
     for (kept, fate) in [("", "deleted"), ("-E ", "overwritten")] {
         let words = format!("{kept}-b 64k -t 64k -F -w -k -o out/f");
         classic(&program, 2, &words).ends_with(0);
-        let said = classic(&program, 2, &words).ends_with(0).stdout;
+        let output = classic(&program, 2, &words).ends_with(0).stdout;
         for rank in 0..2 {
             let warning = format!(
                 "WARNING: The file \"out/f.0000000{rank}\" exists already and will be {fate}\n"
             );
-            assert!(said.contains(&warning), "{said}");
+            assert!(output.contains(&warning), "{output}");
         }
-        let warned = said.find("exists already").unwrap();
-        assert!(warned < said.find("access    bw(MiB/s)").unwrap(), "before the table: {said}");
+        let warned = output.find("exists already").unwrap();
+        assert!(warned < output.find("access    bw(MiB/s)").unwrap(), "before the table: {output}");
     }
 }
 

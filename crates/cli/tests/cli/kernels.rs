@@ -70,8 +70,8 @@ fn static_program(top: &Path) -> PathBuf {
 /// Trials of a store, oldest first.
 pub(crate) fn trials(store: &Path) -> Vec<Trial> {
     let store = Store::open(store, Access::ReadOnly).unwrap();
-    let all = store.trials(&Filter::default()).unwrap();
-    let ids: Vec<_> = all.iter().rev().map(|one| one.trial).collect();
+    let all_trials = store.trials(&Filter::default()).unwrap();
+    let ids: Vec<_> = all_trials.iter().rev().map(|one| one.trial).collect();
     store.load_many(&ids, LoadDetail::PhaseCalls).unwrap()
 }
 

@@ -144,8 +144,8 @@ fn a_killed_qemu_and_a_hanging_guest_fail_one_trial_each() {
     for signal in ["KILL", "STOP"] {
         let qemu = loop {
             assert!(running.try_wait().unwrap().is_none(), "it ended too early");
-            let all = guests(running.id());
-            if let Some(new) = all.into_iter().find(|id| !before.contains(id)) {
+            let guest_ids = guests(running.id());
+            if let Some(new) = guest_ids.into_iter().find(|id| !before.contains(id)) {
                 break new;
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -155,12 +155,12 @@ fn a_killed_qemu_and_a_hanging_guest_fail_one_trial_each() {
         assert!(sent.unwrap().success());
     }
     let ran = running.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&ran.stderr);
+    let output = String::from_utf8_lossy(&ran.stderr);
     let kept = trials(&store);
-    assert_eq!(kept.len(), 2, "{said}");
+    assert_eq!(kept.len(), 2, "{output}");
     let why = |at: usize| match &kept[at].ending {
         Ending::Failed { why } => why.as_str(),
-        other => panic!("{at}: {other:?}\n{said}"),
+        other => panic!("{at}: {other:?}\n{output}"),
     };
     assert!(why(0).starts_with("QEMU ended (signal: 9"), "{}", why(0));
     assert!(why(1).contains("20 s"), "{}", why(1));

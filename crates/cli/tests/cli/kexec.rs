@@ -120,9 +120,9 @@ impl<'p> Stage<'p> {
             qemu.arg("-drive").arg(format!("if=virtio,format=raw,file={}", disk.display()));
         }
         let ran = FinishedCommand::run(&mut qemu);
-        let said = String::from_utf8_lossy(&fs::read(console).unwrap_or_default()).into_owned();
-        assert_eq!(ran.code, Some(0), "{ran}\n{said}");
-        said
+        let output = String::from_utf8_lossy(&fs::read(console).unwrap_or_default()).into_owned();
+        assert_eq!(ran.code, Some(0), "{ran}\n{output}");
+        output
     }
 
     /// Copies a directory out of the disk image after the run.

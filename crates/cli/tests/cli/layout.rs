@@ -80,13 +80,13 @@ fn layout(program: &Program, path: &Path, more: &[&str]) -> Value {
 }
 
 fn number(value: &Value, path: &str) -> f64 {
-    let found = value.pointer(path).unwrap_or_else(|| panic!("no {path} in {value}"));
-    found.as_f64().unwrap_or_else(|| panic!("{path} is no number: {value}"))
+    let value_at_path = value.pointer(path).unwrap_or_else(|| panic!("no {path} in {value}"));
+    value_at_path.as_f64().unwrap_or_else(|| panic!("{path} is no number: {value}"))
 }
 
 fn whole(value: &Value, path: &str) -> u64 {
-    let found = value.pointer(path).unwrap_or_else(|| panic!("no {path} in {value}"));
-    found.as_u64().unwrap_or_else(|| panic!("{path} is no whole number: {value}"))
+    let value_at_path = value.pointer(path).unwrap_or_else(|| panic!("no {path} in {value}"));
+    value_at_path.as_u64().unwrap_or_else(|| panic!("{path} is no whole number: {value}"))
 }
 
 /// Extents and bytes of free space by size, from the JSON.
@@ -266,7 +266,7 @@ fn all_sorts(dir: &Path) {
 /// Extents of each file according to filefrag: name, total, and lines. Files whose data are within
 /// the metadata are omitted.
 fn filefrag(dir: &Path) -> Vec<(String, u64, u64)> {
-    let mut found = Vec::new();
+    let mut entries = Vec::new();
     for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
         let name = entry.file_name().into_string().unwrap();
         if !entry.file_type().unwrap().is_file() || name == "whole-again" {
@@ -278,10 +278,10 @@ fn filefrag(dir: &Path) -> Vec<(String, u64, u64)> {
         let is_extent = |line: &&str| line.split(':').next().unwrap().trim().parse::<u32>().is_ok();
         let lines: Vec<&str> = text.lines().filter(is_extent).collect();
         if !lines.iter().any(|line| line.contains("inline")) {
-            found.push((name, count.parse().unwrap(), lines.len() as u64));
+            entries.push((name, count.parse().unwrap(), lines.len() as u64));
         }
     }
-    found
+    entries
 }
 
 /// Compares the extents of files with those listed by filefrag.
@@ -297,15 +297,19 @@ fn has_the_extents_of_filefrag(kind: &'static str, options: &[&str]) {
         sync(&dir);
     }
     let reported = layout(&program(), &dir, &[]);
-    let found = filefrag(&dir);
-    let with_blocks: Vec<_> = found.iter().filter(|(_, pieces, _)| *pieces > 0).collect();
+    let expected_extents = filefrag(&dir);
+    let with_blocks: Vec<_> =
+        expected_extents.iter().filter(|(_, pieces, _)| *pieces > 0).collect();
     let pieces: u64 = with_blocks.iter().map(|(_, pieces, _)| pieces).sum();
     let extents: u64 = with_blocks.iter().map(|(_, _, extents)| extents).sum();
-    assert!(pieces > with_blocks.len() as u64, "something is in pieces: {found:?}");
-    assert_eq!(whole(&reported, "/placed_files"), with_blocks.len() as u64, "{found:?}");
-    assert_eq!(whole(&reported, "/extents/placed/extents"), extents, "{found:?}");
+    assert!(pieces > with_blocks.len() as u64, "something is in pieces: {expected_extents:?}");
+    assert_eq!(whole(&reported, "/placed_files"), with_blocks.len() as u64, "{expected_extents:?}");
+    assert_eq!(whole(&reported, "/extents/placed/extents"), extents, "{expected_extents:?}");
     let mean = pieces as f64 / with_blocks.len() as f64;
-    assert!((number(&reported, "/extents_per_file") - mean).abs() < 1e-12, "{found:?}\n{reported}");
+    assert!(
+        (number(&reported, "/extents_per_file") - mean).abs() < 1e-12,
+        "{expected_extents:?}\n{reported}"
+    );
     let most = with_blocks.iter().map(|(_, pieces, _)| *pieces).max();
     assert_eq!(Some(whole(&reported, "/most_extents")), most);
     let fragmented = with_blocks.iter().filter(|(_, pieces, _)| *pieces > 1).count();
@@ -496,12 +500,12 @@ fn a_sampled_layout_has_confidence_intervals() {
     let mut image = Image::new("ext4", 256, &[]);
     age(&image.mounted);
     let program = program();
-    let all = layout(&program, &image.mounted, &[]);
-    assert!(all["intervals"].is_null() && all["sampled_files"].is_null());
+    let complete_layout = layout(&program, &image.mounted, &[]);
+    assert!(complete_layout["intervals"].is_null() && complete_layout["sampled_files"].is_null());
     let reported = layout(&program, &image.mounted, &["--sample", "400"]);
     let again = layout(&program, &image.mounted, &["--sample", "400"]);
     assert_eq!(reported, again, "a seed decides");
-    assert_eq!(reported["files"], all["files"]);
+    assert_eq!(reported["files"], complete_layout["files"]);
     let sampled = whole(&reported, "/sampled_files");
     assert!((100..700).contains(&sampled), "{sampled}");
     let ends = reported["intervals"]["adjacent_siblings"].as_array().unwrap();

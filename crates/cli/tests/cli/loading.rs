@@ -41,9 +41,9 @@ fn a_loose_latency_bound_is_met_at_the_highest_rate() {
     fs::create_dir(program.home().join("d")).unwrap();
     let words = ["--p50", "1000s", "--min-rate", "40", "--max-rate", "80"];
     let ran = search(&program, &store, READS, "d", &words).ends_with(0);
-    let found = json(&ran);
-    assert_eq!(found["answer"], "above_highest", "{ran}");
-    let probes = found["probes"].as_array().unwrap();
+    let document = json(&ran);
+    assert_eq!(document["answer"], "above_highest", "{ran}");
+    let probes = document["probes"].as_array().unwrap();
     assert!(probes.iter().all(|probe| probe["is_kept"] == true), "{ran}");
     assert_eq!(probes.last().unwrap()["operations_per_second"], 80);
     let left: Vec<_> = fs::read_dir(program.home().join("d")).unwrap().collect();
@@ -62,10 +62,10 @@ fn an_impossible_latency_bound_is_missed_at_the_lowest_rate() {
     let job = "[log]\nrw=write\nbs=4k\nsize=4m\nfsync=1\n";
     let words = ["--p99", "1us", "--min-rate", "2000"];
     let ran = search(&program, &store, job, "d", &words).ends_with(5);
-    let found = json(&ran);
-    assert_eq!(found["answer"], "below_lowest", "{ran}");
-    assert_eq!(found["idle"]["operations_per_second"], 20, "{ran}");
-    assert!(found["idle"]["p50_ns"].as_u64().unwrap() > 1000, "{ran}");
+    let document = json(&ran);
+    assert_eq!(document["answer"], "below_lowest", "{ran}");
+    assert_eq!(document["idle"]["operations_per_second"], 20, "{ran}");
+    assert!(document["idle"]["p50_ns"].as_u64().unwrap() > 1000, "{ran}");
 }
 
 #[test]
@@ -79,8 +79,8 @@ fn latency_counts_from_the_due_time_of_requests() {
     program.run(words.iter().chain(&clock).chain(&late)).ends_with(0);
     let shown = json(&program.run(["show", "last", "--format", "json"]).ends_with(0));
     let value = |name: &str| {
-        let all = shown["metrics"].as_array().unwrap();
-        all.iter().find(|one| one["name"] == name).map(|one| one["value"].as_f64().unwrap())
+        let all_metrics = shown["metrics"].as_array().unwrap();
+        all_metrics.iter().find(|one| one["name"] == name).map(|one| one["value"].as_f64().unwrap())
     };
     // The last arrival is at the end of the run, or just before it.
     let due = value("due_operations").unwrap();
@@ -135,13 +135,13 @@ fn the_rate_of_a_played_disk_is_found() {
     drop(mounted);
     running.send("INT");
     running.finish().ends_with(0);
-    let found = json(&ran);
-    assert_eq!(found["answer"], "found", "{ran}");
-    let of = |name: &str| found[name].as_f64().unwrap();
+    let document = json(&ran);
+    assert_eq!(document["answer"], "found", "{ran}");
+    let of = |name: &str| document[name].as_f64().unwrap();
     let rate = of("operations_per_second");
     assert!((100.0..20_000.0).contains(&rate), "{ran}");
     assert!(of("low_operations_per_second") <= rate && rate <= of("high_operations_per_second"));
-    let id = found["trial"].as_str().unwrap();
+    let id = document["trial"].as_str().unwrap();
     let shown = program.run(["show", id, "--format", "json", "--store", store.to_str().unwrap()]);
     let shown = json(&shown.ends_with(0));
     assert_eq!(shown["metrics"][0]["name"], "sustained_operations_per_second", "{shown}");

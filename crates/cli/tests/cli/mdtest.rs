@@ -18,8 +18,8 @@ pub(crate) fn classic(program: &Program, ranks: u32, words: &str) -> FinishedCom
 
 /// Lines without the parts that differ in every run: times, figures, the filesystem.
 pub(crate) fn shape(text: &str) -> Vec<String> {
-    let told = ["-- started", "-- finished", "Command line", "FS ", "Authorization"];
-    let lines = text.lines().filter(|line| !told.iter().any(|begin| line.starts_with(begin)));
+    let varying = ["-- started", "-- finished", "Command line", "FS ", "Authorization"];
+    let lines = text.lines().filter(|line| !varying.iter().any(|begin| line.starts_with(begin)));
     let is_figure = |word: &&str| word.parse::<f64>().is_err();
     lines
         .map(|line| {
@@ -98,8 +98,8 @@ fn what_the_original_refuses_is_refused_with_its_exit_code() {
     ] {
         let program = program();
         let ran = classic(&program, 1, words).ends_with(code);
-        let said = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(said.contains(message), "{words}: {said}");
+        let output = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(output.contains(message), "{words}: {output}");
         assert!(!program.home().join("out").exists(), "nothing was done");
     }
 }
@@ -122,8 +122,8 @@ fn a_run_that_aborts_in_the_original_works() {
 fn phases_can_be_split_over_runs_after_an_end_by_time() {
     let program = program();
     let words = "-F -u -n 100000000 -W 1 -x items -d there -G 3 -w 100";
-    let made = classic(&program, 2, &format!("{words} -C")).ends_with(0);
-    assert!(made.stdout.contains("Continue stonewall hit min: "), "{made}");
+    let outcome = classic(&program, 2, &format!("{words} -C")).ends_with(0);
+    assert!(outcome.stdout.contains("Continue stonewall hit min: "), "{outcome}");
     let items: usize = fs::read_to_string(program.home().join("items")).unwrap().parse().unwrap();
     let files = tree(&program.home().join("there"));
     let files = files.iter().filter(|(_, bytes)| bytes.is_some()).count();

@@ -92,9 +92,9 @@ pub(crate) fn fs_mark(command: &mut Command, dir: &str, store: &Path, files: &st
 }
 
 pub(crate) fn only(store: &Path) -> Trial {
-    let mut all = trials(store);
-    assert_eq!(all.len(), 1, "one trial, kept by rank 0");
-    all.remove(0)
+    let mut all_trials = trials(store);
+    assert_eq!(all_trials.len(), 1, "one trial, kept by rank 0");
+    all_trials.remove(0)
 }
 
 /// Processes whose command line contains this text, with their ranks.
@@ -145,9 +145,9 @@ fn ranks_share_the_work_and_rank_0_keeps_one_trial() {
         let library = fact(&trial, "ranks.launched_by").unwrap();
         let name = if mpi.name == "openmpi" { "Open MPI" } else { "MPICH" };
         assert!(library.contains(name), "{library}");
-        let told = [RANK_SKEW_PERCENT, BARRIER_SECONDS, START_SPREAD_SECONDS];
+        let varying = [RANK_SKEW_PERCENT, BARRIER_SECONDS, START_SPREAD_SECONDS];
         let scope = Scope::Phase(phase.name.clone());
-        for metric in told {
+        for metric in varying {
             let of = |one: &Metric| one.name == metric.name && one.scope == scope;
             assert!(trial.metrics.iter().any(of), "{}", metric.name);
         }

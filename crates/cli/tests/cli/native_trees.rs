@@ -30,19 +30,19 @@ fn states(dataset: &Dataset) -> BTreeMap<&'static str, FileSizes> {
 fn run_and_compare(program: &Program, place: &LoopFs, options: &[&str]) -> Trial {
     let dir = place.path().join("w");
     let dir_word = dir.to_str().unwrap();
-    let before = ["run", "compilebench", "--dir", dir_word, "--dataset", DATA_SET, "--keep"];
+    let first_words = ["run", "compilebench", "--dir", dir_word, "--dataset", DATA_SET, "--keep"];
     let size = ["--initial-dirs", "2", "--runs", "8"];
-    let ran = program.run(before.iter().chain(&size).chain(options)).ends_with(0);
+    let ran = program.run(first_words.iter().chain(&size).chain(options)).ends_with(0);
     assert!(!ran.stderr.contains("removing"), "{ran}");
     let trial = last(program);
     assert_eq!(trial.ending, Ending::Completed);
     let states = states(&library::load(DATA_SET, &[]).unwrap());
     let expected = standing(&living(&trial), |state| &states[state]);
-    let found = tree_of(&dir);
+    let existing = tree_of(&dir);
     // The maps have thousands of files, so only differences are printed.
     let differing: Vec<_> =
-        found.iter().filter(|(path, size)| expected.get(*path) != Some(size)).collect();
-    let missing: Vec<_> = expected.keys().filter(|path| !found.contains_key(*path)).collect();
+        existing.iter().filter(|(path, size)| expected.get(*path) != Some(size)).collect();
+    let missing: Vec<_> = expected.keys().filter(|path| !existing.contains_key(*path)).collect();
     assert!(differing.is_empty() && missing.is_empty(), "{differing:?} {missing:?}");
     let tops = fs::read_dir(&dir).unwrap().count();
     assert_eq!(tops, living(&trial).len(), "nothing else stands");

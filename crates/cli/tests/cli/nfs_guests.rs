@@ -248,6 +248,10 @@ fn a_pack_of_one_guest_is_repeated_in_another() {
 
     assert_eq!(listed["trials"].as_array().map(Vec::len), Some(2), "{listed}");
     // Exported trials have no machine names.
-    let all = clients.run_in(1, &["export", "--format", "json", "--store", store]).ends_with(0);
-    assert!(all.stdout.contains("host-1") && !all.stdout.contains("client0"), "{all}");
+    let exported =
+        clients.run_in(1, &["export", "--format", "json", "--store", store]).ends_with(0);
+    assert!(
+        exported.stdout.contains("host-1") && !exported.stdout.contains("client0"),
+        "{exported}"
+    );
 }

@@ -95,11 +95,15 @@ fn written(program: &Program, words: &[&str]) -> String {
 fn the_page_begins_with_changes() {
     let program = month(|day| if day < 17 { 1000.0 } else { 900.0 });
     let ran = program.run(["overview"]).ends_with(0);
-    let said =
+    let message =
         "1 of 1 series changed within their newest 20 points: 1 for the worse, 0 for the better.";
-    assert!(ran.stderr.contains(said) && ran.stderr.contains("28 of 28 trials"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains(message) && ran.stderr.contains("28 of 28 trials"),
+        "{}",
+        ran.stderr
+    );
     let page = ran.stdout;
-    assert!(page.contains(said) && page.contains("worse (-9.9 %) from 2025-11-17 on"), "{page}");
+    assert!(page.contains(message) && page.contains("worse (-9.9 %) from 2025-11-17 on"), "{page}");
     assert!(page.contains("svg class=\"spark\"") && page.contains("▼ -9.9 %"), "a small chart");
     assert!(page.contains("default-src 'none'") && !page.contains("http://"), "no network");
     let recent = written(&program, &["--recent", "5"]);
@@ -149,8 +153,8 @@ fn a_browser_opens_the_details_and_goes_back() {
     probe(&page, EYE);
     for (width, dark) in [(320, false), (2000, true)] {
         let seen = seen(browser, &page, width, dark);
-        let said = format!("{width}: {seen:#}");
-        is_harmless(&seen, &said);
+        let message = format!("{width}: {seen:#}");
+        is_harmless(&seen, &message);
         for (detail, words) in [
             ("series", "Points"),
             ("trial", "Environment"),
@@ -158,13 +162,17 @@ fn a_browser_opens_the_details_and_goes_back() {
             ("absent", "treering show 00000000"),
         ] {
             let shown = &seen[detail];
-            assert!(shown["text"].as_str().unwrap().contains(words), "{detail}: {said}");
-            assert_eq!((&shown["focus"], &shown["home"]), (&true.into(), &true.into()), "{said}");
+            assert!(shown["text"].as_str().unwrap().contains(words), "{detail}: {message}");
+            assert_eq!(
+                (&shown["focus"], &shown["home"]),
+                (&true.into(), &true.into()),
+                "{message}"
+            );
         }
-        assert!(seen["trial"]["text"].as_str().unwrap().contains(HOSTILE), "as text: {said}");
-        assert_eq!(seen["rows"], Value::from(vec![1, 0]), "the filter: {said}");
-        assert_eq!(seen["sparks"], 2, "{said}");
+        assert!(seen["trial"]["text"].as_str().unwrap().contains(HOSTILE), "as text: {message}");
+        assert_eq!(seen["rows"], Value::from(vec![1, 0]), "the filter: {message}");
+        assert_eq!(seen["sparks"], 2, "{message}");
         let is_wide = |wide: &Value| wide.as_u64() > Some(width.into());
-        assert!(!seen["widths"].as_array().unwrap().iter().any(is_wide), "{said}");
+        assert!(!seen["widths"].as_array().unwrap().iter().any(is_wide), "{message}");
     }
 }

@@ -127,8 +127,8 @@ fn prepared() -> Program {
 
 fn words<'w>(sizes: &Sizes, own: &[&'w str]) -> Vec<&'w str> {
     let fixed: &[&str] = if sizes.name == "compilebench" { &COMPILE } else { &[] };
-    let before = ["run", sizes.name, "--dir", "w", "--quiet", "--no-store"];
-    [&before[..], fixed, own].concat()
+    let first_words = ["run", sizes.name, "--dir", "w", "--quiet", "--no-store"];
+    [&first_words[..], fixed, own].concat()
 }
 
 /// Creates a directory that belongs to the user.

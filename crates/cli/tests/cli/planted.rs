@@ -71,8 +71,8 @@ fn memory_limits_and_shortage_are_reported() {
 #[test]
 fn limited_cpus_are_reported() {
     let program = prepared();
-    let all = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    if all < 2 || run(Command::new("taskset").arg("-V")).is_err() {
+    let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    if cpus < 2 || run(Command::new("taskset").arg("-V")).is_err() {
         return skip("needs taskset and two processors");
     }
     fs::create_dir_all(program.home().join("w")).unwrap();
@@ -115,14 +115,14 @@ fn caches_dropped_by_another_process_are_reported() {
 fn dirty_data_from_before_are_reported() {
     let program = prepared();
     let bulk = temp_dir();
-    let over = AtomicBool::new(false);
+    let is_finished = AtomicBool::new(false);
     let ready = AtomicBool::new(false);
     let found = thread::scope(|scope| {
         scope.spawn(|| {
             let bytes = vec![7_u8; 4 << 20];
             // The loop alternates between two files, so that one is always complete.
             for name in ["one", "other"].iter().cycle() {
-                if over.load(Ordering::Relaxed) {
+                if is_finished.load(Ordering::Relaxed) {
                     break;
                 }
                 let mut file = File::create(bulk.path().join(name)).unwrap();
@@ -140,7 +140,7 @@ fn dirty_data_from_before_are_reported() {
             let trial = trial(&program, "w", &["--sync", "none"]);
             caution(&trial, CautionCode::NotQuiet).is_some()
         });
-        over.store(true, Ordering::Relaxed);
+        is_finished.store(true, Ordering::Relaxed);
         is_reported
     });
     assert!(found);
@@ -172,8 +172,8 @@ fn a_trial_without_writeback_is_reported() {
     let program = prepared();
     for (sync, is_reported) in [("none", true), ("end", true), ("each", false)] {
         let trial = trial(&program, "w", &["--sync", sync]);
-        let found = caution(&trial, CautionCode::TooShort);
-        assert_eq!(found.is_some(), is_reported, "{sync}: {found:?}");
+        let reported = caution(&trial, CautionCode::TooShort);
+        assert_eq!(reported.is_some(), is_reported, "{sync}: {reported:?}");
     }
 }
 
@@ -218,19 +218,19 @@ fn only_kernel_warnings_about_the_filesystem_are_reported() {
         run(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&point)).unwrap();
         run(Command::new("umount").arg(&point)).unwrap();
     };
-    let said = during(&mount);
+    let caution = during(&mount);
     let of_other = |message: &String| message.contains("maximal mount count");
-    assert!(!said.iter().any(of_other), "of another loop device: {said:?}");
+    assert!(!caution.iter().any(of_other), "of another loop device: {caution:?}");
     let device = Command::new("findmnt").args(["-n", "-o", "SOURCE"]).arg(mounted.path()).output();
     let device = String::from_utf8(device.unwrap().stdout).unwrap();
     let device = device.trim().trim_start_matches("/dev/").to_owned();
     let trigger = format!("/sys/fs/ext4/{device}/trigger_fs_error");
-    let said = during(&|| fs::write(&trigger, "planted error\n").unwrap());
-    assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].contains("planted error") && said[0].contains(&device), "{said:?}");
+    let caution = during(&|| fs::write(&trigger, "planted error\n").unwrap());
+    assert_eq!(caution.len(), 1, "{caution:?}");
+    assert!(caution[0].contains("planted error") && caution[0].contains(&device), "{caution:?}");
     let write = || fs::write("/dev/kmsg", "<4>treering test: planted by a program\n").unwrap();
-    let said = during(&write);
-    assert!(!said.iter().any(|message| message.contains("planted")), "{said:?}");
+    let caution = during(&write);
+    assert!(!caution.iter().any(|message| message.contains("planted")), "{caution:?}");
 }
 
 #[test]
@@ -242,9 +242,13 @@ fn a_misaligned_partition_is_reported() {
     };
     let program = prepared();
     for (number, is_reported) in [(1, true), (2, false)] {
-        let said = program.run(["doctor", disk.node(number).to_str().unwrap()]).ends_with(0).stdout;
-        assert_eq!(said.contains("(misaligned)"), is_reported, "{said}");
-        assert!(said.contains("device.start_sectors") && !said.contains("filesystem."), "{said}");
+        let output =
+            program.run(["doctor", disk.node(number).to_str().unwrap()]).ends_with(0).stdout;
+        assert_eq!(output.contains("(misaligned)"), is_reported, "{output}");
+        assert!(
+            output.contains("device.start_sectors") && !output.contains("filesystem."),
+            "{output}"
+        );
         let dir = disk.mount(number).join("w");
         let trial = trial(&program, dir.to_str().unwrap(), &[]);
         assert_eq!(caution(&trial, CautionCode::Misaligned).is_some(), is_reported);

@@ -108,8 +108,8 @@ fn player_of(image: &str) -> u32 {
         words.get(1..4) == Some(&[b"lab".as_slice(), b"play", image.as_bytes()][..])
     };
     let player = || {
-        let all = fs::read_dir("/proc").unwrap().flatten();
-        let mut pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let mut pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         pids.find(is_it)
     };
     wait_until("the disk is played", || player().is_some());

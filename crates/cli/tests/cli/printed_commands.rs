@@ -55,10 +55,10 @@ fn every_command_on_a_comparison_page_runs() {
     let words = ["compare", "--directories", "a dir,b", "--workload", "fs_mark", "--rounds", "2"];
     let ours = ["--store", &store, "--full", "--", "--files", "40"];
     let page = program.run([&words[..], &ours].concat()).ends_with(0).stdout;
-    let found = commands(&page);
-    let trials = found.iter().filter(|command| command.contains(" run fs_mark")).count();
-    assert!(trials >= 2 && found.len() > trials, "{found:?}\n{page}");
-    for command in &found {
+    let printed = commands(&page);
+    let trials = printed.iter().filter(|command| command.contains(" run fs_mark")).count();
+    assert!(trials >= 2 && printed.len() > trials, "{printed:?}\n{page}");
+    for command in &printed {
         typed(&program, command).ends_with(0);
     }
 }
@@ -82,12 +82,12 @@ fn an_imported_trial_is_repeated_by_the_command_in_its_log() {
     typed(&program, &next[0]).ends_with(0);
     let words = ["report", "--baseline", "base", "--contender", "new", "--store", &store];
     let page = program.run(words.into_iter().chain(["--full"])).ends_with(0).stdout;
-    let found = commands(&page);
+    let printed = commands(&page);
     let repeats = |command: &&String| {
         command.contains("fs_mark -S 0 -d w/") && command.contains(" -s 512 -t 1 ")
     };
-    assert_eq!(found.iter().filter(repeats).count(), 2, "{found:?}");
-    for command in &found {
+    assert_eq!(printed.iter().filter(repeats).count(), 2, "{printed:?}");
+    for command in &printed {
         typed(&program, command).ends_with(0);
     }
 }

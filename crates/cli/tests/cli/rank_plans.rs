@@ -111,9 +111,9 @@ fn each_trial_of_a_sweep_over_ranks_is_one_launch() {
         assert!(of_three.is_some_and(|words| words.ends_with(&line)), "{dry}");
         assert!(!planned.store().exists() && planned.ranks().is_empty());
         let ran = planned.program.run(planned.words("compare", &[])).ends_with(0);
-        let all = trials(&planned.store());
-        assert_eq!(all.len(), 4, "{ran}");
-        for trial in &all {
+        let all_trials = trials(&planned.store());
+        assert_eq!(all_trials.len(), 4, "{ran}");
+        for trial in &all_trials {
             assert_eq!(trial.ending, Ending::Completed, "{ran}");
             let ranks: u32 = job(trial).rsplit('=').next().unwrap().parse().unwrap();
             assert_eq!(fact(trial, RANKS_FACT), Some(ranks.to_string().as_str()));
@@ -196,8 +196,8 @@ fn disturbed(mpi: &Mpi, signal: &str) -> (Planned, FinishedCommand, Vec<Trial>) 
     assert!(sent.unwrap().success());
     let ran = running.finish();
     wait_until("all ranks have ended", || planned.ranks().is_empty());
-    let all = trials(&planned.store());
-    (planned, ran, all)
+    let all_trials = trials(&planned.store());
+    (planned, ran, all_trials)
 }
 
 #[test]
@@ -227,8 +227,8 @@ fn an_interrupted_plan_ends_all_ranks() {
         running.send("INT");
         let ran = running.finish().ends_with(130);
         wait_until("all ranks have ended", || planned.ranks().is_empty());
-        let all = trials(&planned.store());
-        assert_eq!((all.len(), &all[0].ending), (1, &Ending::Interrupted), "{ran}");
+        let all_trials = trials(&planned.store());
+        assert_eq!((all_trials.len(), &all_trials[0].ending), (1, &Ending::Interrupted), "{ran}");
         planned.nothing_stays();
     }
 }

@@ -387,9 +387,9 @@ fn unbootable_kernels_are_reported_before_any_change() {
     let stand = Stand::new();
     let plan = stand.program.home().join("plan.toml");
     let text = fs::read_to_string(&plan).unwrap();
-    let beside = format!("--store={}", stand.program.home().join("x.db").display());
+    let store_option = format!("--store={}", stand.program.home().join("x.db").display());
     for (from, to, option, said) in [
-        ("6.12.9", "6.12.9", beside.as_str(), "is on the filesystem under test"),
+        ("6.12.9", "6.12.9", store_option.as_str(), "is on the filesystem under test"),
         (NEW, "6.13.0", "--quiet", "the kernel 6.13.0 cannot be booted by grub"),
         ("6.12.9", "6.12.9", "--boot-loader=kexec", "kexec cannot be used: there is no kexec"),
         ("6.12.9", "6.12.9", "--store=/dev/shm/x.db", "lost by a reboot"),

@@ -15,12 +15,12 @@ fn help(program: &Program, verb: &[String], pages: &mut String) {
     assert_eq!(reported.stderr, "", "help is what was asked for");
     let title = [&["treering".to_owned()], verb].concat().join(" ");
     *pages += &format!("$ {title} --help\n{}\n", reported.stdout);
-    let all = reported.stdout.lines();
+    let help_lines = reported.stdout.lines();
     let lines: Vec<&str> = if verb.is_empty() {
         // The top level lists the verbs in groups, and the imitated tools in one line.
-        all.take_while(|line| *line != "Options:").collect()
+        help_lines.take_while(|line| *line != "Options:").collect()
     } else {
-        let commands = all.skip_while(|line| *line != "Commands:").skip(1);
+        let commands = help_lines.skip_while(|line| *line != "Commands:").skip(1);
         commands.take_while(|line| !line.is_empty()).collect()
     };
     // Names begin in the third column; a line with more indentation continues the previous one.

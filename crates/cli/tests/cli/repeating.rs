@@ -29,8 +29,8 @@ fn results() -> TempDir {
 
 fn trials(store: &Path) -> Vec<Trial> {
     let store = Store::open(store, Access::ReadOnly).unwrap();
-    let all = store.trials(&Filter::default()).unwrap();
-    let ids: Vec<_> = all.iter().rev().map(|one| one.trial).collect();
+    let all_trials = store.trials(&Filter::default()).unwrap();
+    let ids: Vec<_> = all_trials.iter().rev().map(|one| one.trial).collect();
     store.load_many(&ids, LoadDetail::Everything).unwrap()
 }
 
@@ -79,20 +79,20 @@ fn a_plan_on_a_filesystem_is_repeated_with_job_files_that_are_only_in_the_pack()
     assert!(dry.stdout.contains("round 2: fs") && !store.exists(), "{dry}");
     let ran = to.run(words).ends_with(0);
     assert!(ran.stdout.contains("fs, packed") && ran.stdout.contains("fs, here"), "{ran}");
-    let all = trials(&store);
-    assert_eq!(all.len(), 8, "four from the pack, four of here");
+    let all_trials = trials(&store);
+    assert_eq!(all_trials.len(), 8, "four from the pack, four of here");
     let parameters = |trial: &Trial| {
         let named = trial.beginning.parameters.iter();
         named.filter(|(name, _)| name != "profile").cloned().collect::<Vec<_>>()
     };
     let of = |workload: &str| {
-        let of_workload = all.iter().filter(|trial| trial.beginning.workload == workload);
+        let of_workload = all_trials.iter().filter(|trial| trial.beginning.workload == workload);
         of_workload.map(parameters).collect::<Vec<_>>()
     };
     for workload in ["ffsb", "fs_mark"] {
-        let all = of(workload);
-        assert_eq!(all.len(), 4);
-        assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
+        let all_trials = of(workload);
+        assert_eq!(all_trials.len(), 4);
+        assert!(all_trials.iter().all(|one| *one == all_trials[0]), "{all_trials:?}");
     }
 }
 
@@ -134,14 +134,14 @@ fn a_named_block_device_replaces_that_of_the_pack() {
     assert!(!store.exists());
     let named = [&words[..], &["--block", here.path()]].concat();
     // Data on the device are protected as in any comparison.
-    let made = Command::new("mkfs.ext4").args(["-q", here.path()]).env("PATH", SEARCH).status();
-    assert!(made.unwrap().success());
+    let outcome = Command::new("mkfs.ext4").args(["-q", here.path()]).env("PATH", SEARCH).status();
+    assert!(outcome.unwrap().success());
     to.run(&named).ends_with(3).complains("--erase");
     to.run(named.iter().chain(&["--erase", here.path()])).ends_with(0);
-    let all = trials(&store);
-    assert_eq!(all.len(), 8, "four from the pack, four of here");
+    let all_trials = trials(&store);
+    assert_eq!(all_trials.len(), 8, "four from the pack, four of here");
     let on = |trial: &&Trial| trial.fact("filesystem.source") == Some(here.path());
-    assert_eq!(all.iter().filter(on).count(), 4);
+    assert_eq!(all_trials.iter().filter(on).count(), 4);
 }
 
 #[test]
@@ -162,13 +162,13 @@ fn a_run_without_a_plan_is_repeated_as_often_as_it_is_packed() {
     let words = ["repeat", file.to_str().unwrap(), "--dir", "here", "--store"];
     let ran = to.run([&words[..], &[store.to_str().unwrap()]].concat()).ends_with(0);
     assert!(ran.stdout.contains("fs_mark, packed"), "{ran}");
-    let all = trials(&store);
-    assert_eq!(all.len(), 4);
+    let all_trials = trials(&store);
+    assert_eq!(all_trials.len(), 4);
     let files = |trial: &Trial| {
         let named = trial.beginning.parameters.iter().find(|(name, _)| name == "files");
         named.map(|(_, value)| value.clone())
     };
-    assert!(all.iter().all(|trial| files(trial) == Some("30".to_owned())));
+    assert!(all_trials.iter().all(|trial| files(trial) == Some("30".to_owned())));
     // A data set of the user is identified by its files, and must exist on this machine.
     let store = place.path().join("own.treering");
     let run = ["run", "compilebench", "--dataset", "./lists", "--initial-dirs", "1", "--runs", "1"];

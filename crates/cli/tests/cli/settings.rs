@@ -16,8 +16,8 @@ const SYSCTL: &str = "/proc/sys/vm/stat_interval";
 /// Trials of a store.
 fn trials(store: &Path) -> Vec<Trial> {
     let store = Store::open(store, Access::ReadOnly).unwrap();
-    let all = store.trials(&Filter::default()).unwrap();
-    let ids: Vec<_> = all.iter().map(|trial| trial.trial).collect();
+    let all_trials = store.trials(&Filter::default()).unwrap();
+    let ids: Vec<_> = all_trials.iter().map(|trial| trial.trial).collect();
     store.load_many(&ids, LoadDetail::Headlines).unwrap()
 }
 

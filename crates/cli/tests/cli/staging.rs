@@ -18,8 +18,9 @@ fn on_one_filesystem(place: &LoopFs) -> Program {
 }
 
 fn words<'a>(dir: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
-    let before = ["run", "compilebench", "--dataset", "./lists", "--dir", dir.to_str().unwrap()];
-    [&before, more].concat()
+    let first_words =
+        ["run", "compilebench", "--dataset", "./lists", "--dir", dir.to_str().unwrap()];
+    [&first_words, more].concat()
 }
 
 /// Path of the staged results, from the caution of the run.

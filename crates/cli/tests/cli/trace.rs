@@ -72,8 +72,8 @@ fn every_request_is_recorded_by_both_methods() {
     assert!(number(&whole, "/writes/requests") >= 100.0, "{whole}");
     let unknown = ["seeks", "seeks_per_second", "ordered", "layout_score"];
     assert!(unknown.iter().all(|name| whole.get(name).is_none()), "{whole}");
-    let said = program.run(["trace", "--dir", dir, "--method", "statistics", "--", "sync"]);
-    assert!(!said.ends_with(0).stdout.contains("0 seeks"));
+    let report = program.run(["trace", "--dir", dir, "--method", "statistics", "--", "sync"]);
+    assert!(!report.ends_with(0).stdout.contains("0 seeks"));
     // The option is still accepted under its old name.
     let words = ["trace", "--dir", dir, "--method", "statistics", "--out", "s.trace", "--", "true"];
     program.run(words).ends_with(2).complains("no events that --out could keep");
@@ -428,8 +428,8 @@ fn a_btrfs_on_two_devices_is_reported_by_device() {
         seeks += number(reported, "/seeks");
     }
     assert_eq!(number(&whole, "/seeks"), seeks, "{whole}");
-    let all: u64 = grown.iter().map(|grown| grown[1]).sum();
-    assert_eq!(number(&whole, "/writes/bytes"), all as f64);
+    let total: u64 = grown.iter().map(|grown| grown[1]).sum();
+    assert_eq!(number(&whole, "/writes/bytes"), total as f64);
     // The plot has a panel for each device.
     let plot = program.home().join("two.svg");
     let words = ["trace", "plot", own.to_str().unwrap(), "-o", plot.to_str().unwrap()];
@@ -494,8 +494,8 @@ fn traced_bytes_equal_the_device_counters() {
     // The exported metrics have the same values. One phase reads the file; the filesystem may read
     // a metadata block in another.
     let metrics = |name: &'static str| {
-        let found = trial.metrics.iter().filter(move |metric| metric.name == name);
-        found.map(|metric| (metric.scope.clone(), metric.value))
+        let matching = trial.metrics.iter().filter(move |metric| metric.name == name);
+        matching.map(|metric| (metric.scope.clone(), metric.value))
     };
     let requests = |scope: &Scope| {
         let is_of = |(name, _): &&(&String, Value)| *scope == Scope::Phase((*name).clone());

@@ -25,8 +25,8 @@ pub(crate) fn last(program: &Program) -> Trial {
 /// Value of a metric of one kind of task, if the trial has it.
 pub(crate) fn metric(trial: &Trial, kind: &str, name: &str) -> Option<f64> {
     let scope = Scope::Kind(kind.to_owned());
-    let found = trial.metrics.iter().find(|metric| metric.name == name && metric.scope == scope);
-    found.map(|metric| metric.value)
+    let matching = trial.metrics.iter().find(|metric| metric.name == name && metric.scope == scope);
+    matching.map(|metric| metric.value)
 }
 
 /// Command line that repeats the newest trial, from `treering show`.
@@ -136,9 +136,9 @@ pub(crate) fn standing<'a>(
     living: &BTreeMap<&str, &str>,
     files_of: impl Fn(&str) -> &'a FileSizes,
 ) -> FileSizes {
-    let mut all = FileSizes::new();
+    let mut sizes = FileSizes::new();
     for (tree, state) in living {
-        all.extend(files_of(state).iter().map(|(path, size)| (format!("{tree}/{path}"), *size)));
+        sizes.extend(files_of(state).iter().map(|(path, size)| (format!("{tree}/{path}"), *size)));
     }
-    all
+    sizes
 }

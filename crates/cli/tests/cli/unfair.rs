@@ -117,8 +117,9 @@ fn differing_metadata_profiles_are_cautioned() {
     trial(&program, twice.path(), "twice");
     let single = LoopFs::with_options("btrfs", 640, &["-m", "single"]);
     trial(&program, single.path(), "single");
-    let found = cautions(&program, "fs:ext4", "label:twice");
-    let (_, message) = found.iter().find(|(code, _)| code == "metadata_profiles_differ").unwrap();
+    let reported_cautions = cautions(&program, "fs:ext4", "label:twice");
+    let (_, message) =
+        reported_cautions.iter().find(|(code, _)| code == "metadata_profiles_differ").unwrap();
     assert!(
         message.contains("single by 'ext4'") && message.contains("dup by 'twice'"),
         "{message}"
@@ -148,8 +149,8 @@ fn partitions_of_one_disk_are_cautioned() {
         let device = format!("device = {{ block = \"{}\" }}", node.display());
         format!("[[variant]]\nname = \"{name}\"\nfilesystem = \"ext4\"\n{device}\n")
     };
-    let said = doctor(&program, &[variant("p1", 1), variant("p2", 2)].concat());
-    assert!(said.contains("(same_disk)"), "{said}");
+    let report = doctor(&program, &[variant("p1", 1), variant("p2", 2)].concat());
+    assert!(report.contains("(same_disk)"), "{report}");
 }
 
 #[test]
@@ -212,9 +213,9 @@ fn cautioned_while_changed(name: &str, change: impl FnOnce() -> (Setting, String
         assert!(seen.contains(&value), "{seen}");
         value
     };
-    let found = cautions(&program, "base", "changed");
-    let said = found.iter().find(|(code, _)| code == "kernel_settings_differ");
-    let (_, message) = said.unwrap_or_else(|| panic!("{name}: {found:?}"));
+    let reported_cautions = cautions(&program, "base", "changed");
+    let said = reported_cautions.iter().find(|(code, _)| code == "kernel_settings_differ");
+    let (_, message) = said.unwrap_or_else(|| panic!("{name}: {reported_cautions:?}"));
     // Only the selected value of a list of choices is compared.
     let chosen = value.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     let value = chosen.map_or(value.as_str(), |(word, _)| word);
@@ -277,12 +278,12 @@ fn cautioned_while_queue_changed(file: &str, fact: &str, values: [&str; 2]) {
     {
         let _changed = Setting::new(&file, other);
         trial(&program, place.path(), "changed");
-        let said = doctor(&program, &plan);
-        assert!(said.contains(&foreseen) && said.contains("(devices_differ)"), "{said}");
+        let report = doctor(&program, &plan);
+        assert!(report.contains(&foreseen) && report.contains("(devices_differ)"), "{report}");
     }
     assert_eq!(of_places(&program, "base", "changed"), only("devices_differ"));
-    let found = cautions(&program, "base", "changed");
-    let (_, message) = found.iter().find(|(code, _)| code == "devices_differ").unwrap();
+    let reported_cautions = cautions(&program, "base", "changed");
+    let (_, message) = reported_cautions.iter().find(|(code, _)| code == "devices_differ").unwrap();
     let difference = format!("{fact} is {present} for 'base' and {other} for 'changed'");
     assert_eq!(*message, difference);
     trial(&program, place.path(), "same");
@@ -312,23 +313,23 @@ fn doctor(program: &Program, variants: &str) -> String {
     let job = "[[job]]\noptions = { dataset = \"linux-6.1-small\", initial-dirs = 1, runs = 1 }\n";
     let plan = format!("rounds = 6\n[device]\nloop = \"2GiB\"\n{variants}{job}");
     fs::write(program.home().join("plan.toml"), plan).unwrap();
-    let said = program.run(["doctor", "plan.toml"]).ends_with(0).stdout;
-    said.split_whitespace().collect::<Vec<_>>().join(" ")
+    let output = program.run(["doctor", "plan.toml"]).ends_with(0).stdout;
+    output.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
 fn the_doctor_forecasts_cautions_of_a_comparison() {
     let program = prepared();
-    let said = |variants: &str| doctor(&program, variants);
+    let report = |variants: &str| doctor(&program, variants);
     let ext4 = "[[variant]]\nfilesystem = \"ext4\"\n";
-    let twice = said(&format!("{ext4}[[variant]]\nfilesystem = \"btrfs\"\n"));
+    let twice = report(&format!("{ext4}[[variant]]\nfilesystem = \"btrfs\"\n"));
     assert!(twice.contains("(metadata_profiles_differ)") && twice.contains("-m single"), "{twice}");
     let once = "[[variant]]\nfilesystem = \"btrfs\"\nmkfs = [\"-m\", \"single\"]\n";
-    let once = said(&format!("{ext4}{once}"));
+    let once = report(&format!("{ext4}{once}"));
     assert!(!once.contains("(metadata_profiles_differ)"), "{once}");
     assert!(!once.contains("(sizes_differ)"), "{once}");
     let larger =
         "[[variant]]\nname = \"large\"\nfilesystem = \"ext4\"\ndevice = { loop = \"3GiB\" }\n";
-    let larger = said(&format!("{ext4}{larger}"));
+    let larger = report(&format!("{ext4}{larger}"));
     assert!(larger.contains("(sizes_differ)"), "{larger}");
 }

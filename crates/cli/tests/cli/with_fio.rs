@@ -34,14 +34,14 @@ fn named(trial: &Trial) -> Vec<(String, Scope, bool, u64)> {
 
 /// Programs whose working directory is below a directory.
 fn working_in(place: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut entries = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let cwd = fs::read_link(entry.path().join("cwd")).unwrap_or_default();
         if cwd.starts_with(place) {
-            found.push(entry.path());
+            entries.push(entry.path());
         }
     }
-    found
+    entries
 }
 
 /// True if at least two processes in `place` have made many reads: the clones are at work.
@@ -94,8 +94,8 @@ fn fio_reports_the_same_figures_as_a_native_run() {
     };
     assert_eq!(phases(&theirs), phases(&ours));
     let work = |trial: &Trial| -> Vec<(String, String)> {
-        let all = tasks(trial).into_iter();
-        let done = all.filter(|(kind, _)| !["layout", "directories"].contains(kind));
+        let all_tasks = tasks(trial).into_iter();
+        let done = all_tasks.filter(|(kind, _)| !["layout", "directories"].contains(kind));
         done.map(|(kind, subject)| (kind.to_owned(), subject.to_owned())).collect()
     };
     assert_eq!(work(&theirs), work(&ours));
@@ -200,8 +200,8 @@ fn plans_can_use_the_installed_fio() {
     let store = results.path().join("r.treering");
     program.run(["compare", "plan.toml", "--store", store.to_str().unwrap()]).ends_with(0);
     let store = Store::open(&store, Access::ReadOnly).unwrap();
-    let all = store.trials(&Filter::default()).unwrap();
-    let ids: Vec<_> = all.iter().map(|one| one.trial).collect();
+    let all_trials = store.trials(&Filter::default()).unwrap();
+    let ids: Vec<_> = all_trials.iter().map(|one| one.trial).collect();
     let mut written: BTreeMap<bool, u64> = BTreeMap::new();
     for trial in store.load_many(&ids, LoadDetail::Tasks).unwrap() {
         let is_theirs = trial.facts.iter().any(|fact| fact.name == "fio.version");

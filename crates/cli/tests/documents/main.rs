@@ -136,16 +136,16 @@ fn every_page_with_commands_is_tested() {
 #[test]
 fn every_table_entry_matches_a_page() {
     let top = root_of_project();
-    let all: String = PAGES
+    let all_commands: String = PAGES
         .iter()
         .flat_map(|page| blocks(&fs::read_to_string(top.join(page)).unwrap()))
         .map(|block| block.text)
         .collect();
     for (what, _, reason) in INSTEAD {
-        assert!(all.contains(what), "no command has {what} ({reason}) any more");
+        assert!(all_commands.contains(what), "no command has {what} ({reason}) any more");
     }
     for (what, reason) in NOT_RUN.iter().chain(NEEDS) {
-        assert!(all.contains(what), "no command has {what} ({reason}) any more");
+        assert!(all_commands.contains(what), "no command has {what} ({reason}) any more");
     }
 }
 

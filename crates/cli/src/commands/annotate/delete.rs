@@ -9,7 +9,7 @@ use serde_json::json;
 use treering_model::counted;
 use treering_store::{Filter, TrialSummary};
 
-use super::Named;
+use super::NamedTrials;
 use crate::arguments::DeleteArgs;
 use crate::classic_output::say;
 use crate::clock;
@@ -26,10 +26,10 @@ pub(crate) fn run(args: &DeleteArgs) -> Result<ExitCode, Failure> {
         let hint = "give a reason; it is kept beside the store";
         return Err(Failure::usage("--reason is empty").hint(hint));
     }
-    let mut named = Named::find(&args.trials, &args.store)?;
-    let all = named.store.trials(&Filter::default()).map_err(|error| failure(&error))?;
+    let mut named = NamedTrials::find(&args.trials, &args.store)?;
+    let summaries = named.store.trials(&Filter::default()).map_err(|error| failure(&error))?;
     let chosen: Vec<&TrialSummary> =
-        all.iter().filter(|summary| named.ids.contains(&summary.trial)).collect();
+        summaries.iter().filter(|summary| named.ids.contains(&summary.trial)).collect();
     for summary in &chosen {
         let label = match summary.label.as_str() {
             "" => String::new(),

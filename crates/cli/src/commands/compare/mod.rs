@@ -45,7 +45,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     if args.list {
         return list_shipped(args.page.output.as_deref());
     }
-    let lab = if args.dry_run || args.print_plan { lab::look() } else { lab::open() };
+    let lab = if args.dry_run || args.print_plan { lab::open_read_only() } else { lab::open() };
     let signals = watch_signals()?;
     // A dry run also rehearses the variants, in a lab that records what it makes.
     let trying = if args.dry_run { lab::recording() } else { lab.clone() };

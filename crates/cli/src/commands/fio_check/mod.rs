@@ -137,11 +137,11 @@ impl Runner<'_> {
         let counts: Vec<usize> = logs.iter().map(Vec::len).collect();
         let ours = rehearsed_requests(both.ours.as_ref(), &counts)
             .map_err(|why| Failure::new(Kind::Trial, why.to_string()))?;
-        let all = both.jobs.into_iter().zip(ours).zip(logs);
+        let job_requests = both.jobs.into_iter().zip(ours).zip(logs);
         let compare = |((job, ours), theirs): ((Logged, Vec<Moved>), Vec<Moved>)| {
             SequenceComparison::new(job.name, job.differs, &ours, &theirs)
         };
-        Ok(all.map(compare).collect())
+        Ok(job_requests.map(compare).collect())
     }
 
     /// Reads the requests that fio logged for a job; empty without a log.

@@ -8,7 +8,7 @@ use treering_observe::hot::{DeviceHeat, HotError, HotRequests};
 use treering_report::pages::heat::{page, write_json};
 use treering_trace::{TraceDevice, TraceEntry};
 
-use super::watched;
+use super::survey_with_progress;
 use crate::arguments::LayoutArgs;
 use crate::classic_output::say;
 use crate::commands::output;
@@ -48,7 +48,7 @@ pub(super) fn run(args: &LayoutArgs, trace: &Path) -> Result<ExitCode, Failure> 
     }
     let layer = if output::is_html(args.output.format()) {
         let plan = treering_observe::layout::SurveyPlan { map: true, ..Default::default() };
-        watched(&view, &plan)?.map.map(|below| (below, map))
+        survey_with_progress(&view, &plan)?.map.map(|below| (below, map))
     } else {
         None
     };

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
         map: args.map.is_some() || (is_html && args.sample.is_none()),
         write_back: !args.no_sync && !matches!(opened.kind(), ViewKind::Private { .. }),
     };
-    let LayoutSurvey { layout, map } = watched(&opened, &plan)?;
+    let LayoutSurvey { layout, map } = survey_with_progress(&opened, &plan)?;
     let path = args.path.to_string_lossy();
     let through = opened.kind().words();
     let view = LayoutView { path: &path, through: &through };
@@ -82,7 +82,7 @@ fn draw(path: &str, map: &LayoutMap, file: &Path) -> Result<(), Failure> {
 
 /// Surveys the filesystem, and shows the progress on a terminal. It can be killed at any time
 /// without leaving anything behind.
-fn watched(view: &ReadOnlyView, plan: &SurveyPlan) -> Result<LayoutSurvey, Failure> {
+fn survey_with_progress(view: &ReadOnlyView, plan: &SurveyPlan) -> Result<LayoutSurvey, Failure> {
     let bar = stderr().is_terminal().then(|| {
         let bar = ProgressBar::new_spinner();
         let template = "{spinner} {pos} files{msg}  {per_sec}  {elapsed}";

@@ -5,7 +5,7 @@ use treering_engine::RankLink;
 
 use crate::failure::{Failure, Kind};
 #[cfg(feature = "mpi")]
-use crate::launcher::said_size;
+use crate::launcher::launched_size;
 
 /// Connection with the other ranks.
 #[cfg(feature = "mpi")]
@@ -27,8 +27,8 @@ impl Connected {
             let message = "MPI cannot be begun in a program with threads (MPI_THREAD_FUNNELED)";
             Failure::environment(message)
         })?;
-        let said = said_size().filter(|(size, ..)| *size > 1 && connection.size() == 1);
-        let Some((size, name, launcher)) = said else { return Ok(Self(connection)) };
+        let launched = launched_size().filter(|(size, ..)| *size > 1 && connection.size() == 1);
+        let Some((size, name, launcher)) = launched else { return Ok(Self(connection)) };
         let message = format!(
             "the launcher says {size} processes ({name}, of {launcher}), but MPI knows of one: \
              this program is linked with {}",

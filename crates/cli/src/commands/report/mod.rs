@@ -54,11 +54,11 @@ pub(crate) struct Campaign<'a> {
 pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> {
     let Campaign { trial, variants, has_own_baselines, compares_jobs, judging, typed, args } =
         campaign;
-    let opened = open_to_read(args.page.store.store.as_deref())?.ok_or_else(no_results)?;
-    let short = opened.short_ids(&[*trial]).map_err(|error| failure(&error))?.concat();
-    let all = opened.trials(&Filter::default()).map_err(|error| failure(&error))?;
-    drop(opened);
-    let cells = all.iter().filter_map(|one| one.cell.as_ref());
+    let store = open_to_read(args.page.store.store.as_deref())?.ok_or_else(no_results)?;
+    let short = store.short_ids(&[*trial]).map_err(|error| failure(&error))?.concat();
+    let summaries = store.trials(&Filter::default()).map_err(|error| failure(&error))?;
+    drop(store);
+    let cells = summaries.iter().filter_map(|one| one.cell.as_ref());
     let of_campaign = cells.filter(|cell| cell.campaign == *trial && cell.role == CellRole::Round);
     let there: BTreeSet<&str> = of_campaign.map(|cell| cell.variant.as_str()).collect();
     // Variants for another kernel may have no trials yet.
@@ -70,7 +70,7 @@ pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> 
     }
     let named = there.iter().filter(|_| !has_own_baselines);
     let mut selectors = named.map(|name| format!("variant:{name}"));
-    let asked = ReportArgs {
+    let report_args = ReportArgs {
         baseline: selectors.next(),
         contender: selectors.collect(),
         by: has_own_baselines.then(|| Factor::Variant.name().to_owned()),
@@ -85,7 +85,7 @@ pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> 
         typed: Some(typed.clone()),
         page: args.page.clone(),
     };
-    compare_variants(&asked, &absent, |_| Ok(()))
+    compare_variants(&report_args, &absent, |_| Ok(()))
 }
 
 /// Variants of a campaign that have only failed trials, each with its first error.
@@ -93,11 +93,11 @@ pub(crate) fn failed_variants(
     campaign: TrialId,
     args: &CompareArgs,
 ) -> Result<Vec<(String, String)>, Failure> {
-    let opened = open_to_read(args.page.store.store.as_deref())?.ok_or_else(no_results)?;
-    let all = opened.trials(&Filter::default()).map_err(|error| failure(&error))?;
+    let store = open_to_read(args.page.store.store.as_deref())?.ok_or_else(no_results)?;
+    let summaries = store.trials(&Filter::default()).map_err(|error| failure(&error))?;
     let mut variants: Vec<(String, Option<String>)> = Vec::new();
     // Trials are listed newest first.
-    for trial in all.iter().rev() {
+    for trial in summaries.iter().rev() {
         let cell = trial.cell.as_ref();
         let of_campaign = |cell: &&Cell| cell.campaign == campaign && cell.role == CellRole::Round;
         let Some(cell) = cell.filter(of_campaign) else { continue };
@@ -215,7 +215,7 @@ fn tell(
     mut compared: ComparedTrials,
     accepted: Vec<ComparisonCautionCode>,
 ) -> Result<Outcome, Failure> {
-    let mut outcome = judged(args, &compared)?;
+    let mut outcome = compare_and_check(args, &compared)?;
     outcome.accepted = accepted;
     if let Some(format) = format {
         with_writer(args.page.output.as_deref(), |out| format.write(&outcome, out))?;
@@ -223,7 +223,7 @@ fn tell(
     if format.is_none() || args.page.charts.is_some() {
         let about = (args, variants, &outcome);
         let detail = args.page.detail();
-        let page = paged(about, source, &mut compared, detail)?;
+        let page = build_page(about, source, &mut compared, detail)?;
         if format.is_none() {
             let (format, output) =
                 (args.page.format().map(str::to_owned), args.page.output.clone());
@@ -235,7 +235,7 @@ fn tell(
             // A short answer has no charts.
             let whole = match detail {
                 PageDetail::Full => page,
-                _ => paged(about, source, &mut compared, PageDetail::Full)?,
+                _ => build_page(about, source, &mut compared, PageDetail::Full)?,
             };
             charts::write(&whole, dir, args.page.paper)?;
         }
@@ -244,7 +244,7 @@ fn tell(
 }
 
 /// Compares the variants and checks the control.
-fn judged(args: &ReportArgs, compared: &ComparedTrials) -> Result<Outcome, Failure> {
+fn compare_and_check(args: &ReportArgs, compared: &ComparedTrials) -> Result<Outcome, Failure> {
     let refused = |error| Failure::of(Kind::Usage, &error);
     let threshold = args.threshold.as_deref().map(|text| percentage("--threshold", text));
     let terms =
@@ -259,7 +259,7 @@ fn judged(args: &ReportArgs, compared: &ComparedTrials) -> Result<Outcome, Failu
 }
 
 /// Builds the page of a comparison.
-fn paged(
+fn build_page(
     (args, variants, outcome): (&ReportArgs, &[SelectedVariant], &Outcome),
     source: &StoredTrials<'_>,
     compared: &mut ComparedTrials,
@@ -320,9 +320,9 @@ pub(crate) fn page_of_campaign(
     let mut compared = compared(&source, &selection, &variants)?;
     compared.ignore_parameters(&planned.ignore);
     // The variants may have no job in common.
-    let Ok(outcome) = judged(&args, &compared) else { return Ok(None) };
+    let Ok(outcome) = compare_and_check(&args, &compared) else { return Ok(None) };
     let about = (&args, &variants[..], &outcome);
-    let page = paged(about, &source, &mut compared, PageDetail::Full)?;
+    let page = build_page(about, &source, &mut compared, PageDetail::Full)?;
     Ok(Some((page, sentences(&outcome))))
 }
 

@@ -106,7 +106,7 @@ pub(super) fn selection<'s, 'd>(
     summaries: Vec<TrialSummary>,
     query: &SelectionQuery,
 ) -> Result<TrialSelection<'s, StoredTrials<'d>>, Failure> {
-    let all = summaries.len();
+    let trial_count = summaries.len();
     let ended = summaries.into_iter().filter(|summary| summary.state != TrialState::Running);
     let stored = |summary: TrialSummary| StoredTrial {
         trial: summary.trial,
@@ -119,6 +119,6 @@ pub(super) fn selection<'s, 'd>(
         job_apart: None,
     };
     let trials: Vec<StoredTrial> = ended.map(stored).collect();
-    let running = all - trials.len();
+    let running = trial_count - trials.len();
     TrialSelection::new(source, trials, running, query).map_err(failed_selection)
 }

@@ -100,12 +100,12 @@ fn devices(args: &RecordTraceArgs) -> Result<Vec<TracedDevice>, Failure> {
             failure.hint("--device DEVICE names a device, --dir DIR a directory on one")
         });
     }
-    let mut all: Vec<TracedDevice> = Vec::new();
+    let mut traced: Vec<TracedDevice> = Vec::new();
     for path in &args.device {
         let found = device_at(path).map_err(environment)?;
-        all.extend(found.into_iter().filter(|one| !all.contains(one)).collect::<Vec<_>>());
+        traced.extend(found.into_iter().filter(|one| !traced.contains(one)).collect::<Vec<_>>());
     }
-    Ok(all)
+    Ok(traced)
 }
 
 /// Options of the recording.
