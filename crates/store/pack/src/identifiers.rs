@@ -194,7 +194,7 @@ fn is_uuid(text: &str) -> bool {
     text.as_bytes().get(..UUID).is_some_and(|bytes| bytes.iter().enumerate().all(is_digit))
 }
 
-/// Length in bytes of the leading characters that satisfy `is_such`; limited to the longest
+/// Length in bytes of the leading characters that satisfy `condition`; limited to the longest
 /// identifier, so that a long text is processed in linear time.
 fn leading_length(text: &str, condition: impl Fn(char) -> bool) -> usize {
     let leading = text.chars().take(LONGEST).take_while(|c| condition(*c));

@@ -289,7 +289,7 @@ fn open_without_side_files(absolute: &Path) -> rusqlite::Result<(Connection, Wor
     ready(connection, absolute, Access::ReadOnly)
 }
 
-/// URI with which SQLite opens the file; `way` is the query part.
+/// URI with which SQLite opens the file, with this query part.
 fn address(absolute: &Path, query_part: &str) -> String {
     let mut address = String::from("file:");
     for byte in absolute.as_os_str().as_bytes() {
