@@ -1,16 +1,16 @@
-//! Cases of one test that wait more than they compute: done side by side.
+//! Runs the cases of one test concurrently, for cases that mostly wait.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{available_parallelism, scope};
 
 /// Concurrent cases per CPU.
-const FOR_EACH_CPU: usize = 4;
+const CASES_PER_CPU: usize = 4;
 
-/// Runs a closure for every case, several at a time, in no order. Fails when one of them fails,
-/// after all that were begun have ended.
+/// Runs a closure for every case, several at a time, in no order. If a case fails, the test fails
+/// after all started cases have ended.
 pub fn at_once<T: Sync>(cases: &[T], work: impl Fn(&T) + Sync) {
     let next = AtomicUsize::new(0);
-    let workers = available_parallelism().map_or(1, usize::from) * FOR_EACH_CPU;
+    let workers = available_parallelism().map_or(1, usize::from) * CASES_PER_CPU;
     scope(|scope| {
         for _ in 0..workers.min(cases.len()) {
             scope.spawn(|| {

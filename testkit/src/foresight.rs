@@ -1,10 +1,10 @@
-//! The metrics of a run against those that its job foresaw.
+//! Compares the metrics of a run with those that its job announced beforehand.
 
 use treering_model::{Metric, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{Job, TargetFacts};
 
-/// What a job says beforehand of its metrics is what a run of it gives: no metric comes that was
-/// not among them, and none decides that was not to.
+/// Asserts that the job announced every metric of its run, and announced as primary every metric
+/// that is primary.
 pub fn assert_was_foreseen(job: &dyn Job, metrics: &[Metric]) {
     let foreseen = job.foreseen_metrics(&TargetFacts::unknown());
     for metric in metrics {
@@ -18,7 +18,8 @@ pub fn assert_was_foreseen(job: &dyn Job, metrics: &[Metric]) {
     }
 }
 
-/// The same, and all that was to decide is there, unless the run came to nothing.
+/// Asserts as [`assert_was_foreseen`], and that no announced primary metric is missing, unless the
+/// run has none at all.
 pub fn assert_decides_as_foreseen(job: &dyn Job, metrics: &[Metric]) {
     assert_was_foreseen(job, metrics);
     let deciding = |metrics: &[Metric]| -> Vec<String> {
@@ -29,7 +30,7 @@ pub fn assert_decides_as_foreseen(job: &dyn Job, metrics: &[Metric]) {
     }
 }
 
-/// Keeps the tasks that ended.
+/// Sink that keeps the totals of ended tasks.
 #[derive(Default)]
 pub struct TaskCollector(pub Vec<TaskTotals>);
 

@@ -1,4 +1,5 @@
-//! Small data sets in the original's form: four lists of paths and sizes, as text files.
+//! Small data sets in the format of the original compilebench: four lists of paths and sizes, as
+//! text files.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,7 +9,7 @@ use std::path::Path;
 /// Files by path, with their sizes.
 pub type FileSizes = BTreeMap<String, u64>;
 
-/// The files of the original, in the order in which it reads them.
+/// Names of the original's files, in the order in which it reads them.
 const FILES: [&str; 4] = [
     "dataset-unpatched",
     "dataset-patched",
@@ -16,7 +17,7 @@ const FILES: [&str; 4] = [
     "dataset-patched-compiled",
 ];
 
-/// A tree in its four states, each list whole.
+/// A source tree in four states, each with a complete list of its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FourLists {
     /// The clean tree.
@@ -30,8 +31,8 @@ pub struct FourLists {
 }
 
 impl FourLists {
-    /// A tree of a dozen files in which everything happens: files that a patch changes, adds and
-    /// removes; products that differ, appear and vanish; empty files; files of several writes.
+    /// Creates a tree of a dozen files with every kind of change: a patch changes, adds and removes
+    /// files, build products differ, appear and vanish, files are empty or need several writes.
     pub fn tiny() -> Self {
         let sources = [
             ("COPYING", 18_693),
@@ -76,8 +77,8 @@ impl FourLists {
         }
     }
 
-    /// A tree of so many files of one size in directories of ten, the same in all states but for
-    /// one product: for runs that have to last.
+    /// Creates a tree of `files` files of one size, ten in each directory. All states are equal
+    /// except for one build product. For runs that must last for a while.
     pub fn wide(files: u32, bytes: u64) -> Self {
         let path = |number: u32| format!("d{:03}/f{}", number / 10, number % 10);
         let sources: FileSizes = (0..files).map(|number| (path(number), bytes)).collect();
@@ -91,7 +92,7 @@ impl FourLists {
         }
     }
 
-    /// Writes the four files into a directory, making it.
+    /// Writes the four lists into a directory, which is created if missing.
     pub fn write_to(&self, dir: &Path) {
         fs::create_dir_all(dir).expect("the data set's directory can be made");
         let lists =

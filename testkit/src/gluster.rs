@@ -1,5 +1,5 @@
-//! A shared filesystem of a test's own: GlusterFS with a brick on a loop device, and clients in
-//! network namespaces of their own. All of it is gone when this is dropped.
+//! A GlusterFS for one test: a brick on a loop device, and clients in network namespaces of their
+//! own. Everything is removed when this is dropped.
 //!
 //! Server and clients are given their volume files directly: no glusterd, no state of the machine.
 
@@ -24,11 +24,11 @@ pub struct GlusterClients {
     bridge: NetworkBridge,
     clients: Vec<PathBuf>,
     files: TempDir,
-    /// Last: the server has to be gone.
+    /// Unmounted last, after the server has ended.
     brick: LoopFs,
 }
 
-/// Why it cannot be had here, if so.
+/// Reason why GlusterFS cannot run here, if any.
 pub fn cannot_gluster() -> Option<String> {
     if !is_root() {
         return Some("needs root to make network namespaces".to_owned());
@@ -39,7 +39,7 @@ pub fn cannot_gluster() -> Option<String> {
 }
 
 impl GlusterClients {
-    /// With so many clients, at most 9, on a brick of this size.
+    /// Starts a server on a brick of this size, and mounts `clients` clients, at most 9.
     pub fn new(clients: usize, mebibytes: u64) -> Self {
         let (brick, files) = (LoopFs::new("xfs", mebibytes), temp_dir());
         let made = Self {
@@ -58,17 +58,17 @@ impl GlusterClients {
         &self.clients
     }
 
-    /// The directories of all clients as one, with `{rank}` for the number of the client.
+    /// Path of any client's mount point, with `{rank}` for the number of the client.
     pub fn pattern(&self) -> PathBuf {
         self.files.path().join("c{rank}")
     }
 
-    /// Cuts the link of a client, or connects it again.
+    /// Takes the network link of a client down, or up again.
     pub fn set_link(&self, client: usize, is_up: bool) {
         set_link(&self.veth(client), is_up);
     }
 
-    /// The directory behind all.
+    /// Directory on the server in which GlusterFS stores the files.
     pub fn brick(&self) -> PathBuf {
         self.brick.path().join("brick")
     }
@@ -81,18 +81,18 @@ impl GlusterClients {
         format!("{}n{client}", self.bridge.name())
     }
 
-    /// A link from the bridge into each namespace.
+    /// Creates a network namespace for each client and connects it to the bridge.
     fn connect(&self) {
         let network = self.bridge.network();
         for client in 0..self.clients.len() {
-            let (veth, space) = (self.veth(client), self.namespace(client));
+            let (veth, namespace) = (self.veth(client), self.namespace(client));
             let address = format!("{network}.{}/24", 10 + client);
-            run(ip(&["netns", "add", &space]));
+            run(ip(&["netns", "add", &namespace]));
             let link = ["link", "add", &veth, "type", "veth", "peer", "name", "eth0", "netns"];
-            run(ip(&link).arg(&space));
+            run(ip(&link).arg(&namespace));
             self.bridge.join(&veth);
-            run(ip(&["-n", &space, "addr", "add", &address, "dev", "eth0"]));
-            run(ip(&["-n", &space, "link", "set", "eth0", "up"]));
+            run(ip(&["-n", &namespace, "addr", "add", &address, "dev", "eth0"]));
+            run(ip(&["-n", &namespace, "link", "set", "eth0", "up"]));
         }
     }
 
@@ -113,9 +113,9 @@ impl GlusterClients {
             .arg(at("server.log")));
         for (number, dir) in self.clients.iter().enumerate() {
             std::fs::create_dir(dir).expect("a mount point can be made");
-            let space = format!("--net=/var/run/netns/{}", self.namespace(number));
+            let namespace = format!("--net=/var/run/netns/{}", self.namespace(number));
             run(Command::new("nsenter")
-                .arg(space)
+                .arg(namespace)
                 .arg("glusterfs")
                 .arg("-f")
                 .arg(at("client.vol"))
@@ -137,17 +137,17 @@ impl Drop for GlusterClients {
     fn drop(&mut self) {
         for (number, dir) in self.clients.iter().enumerate() {
             let _not_mounted = Command::new("umount").arg("-l").arg(dir).output();
-            self.end(&format!("c{number}.pid"));
+            self.kill(&format!("c{number}.pid"));
             let _not_there = ip(&["netns", "del", &self.namespace(number)]).output();
             let _gone_with_it = ip(&["link", "del", &self.veth(number)]).output();
         }
-        self.end("s.pid");
+        self.kill("s.pid");
     }
 }
 
 impl GlusterClients {
-    /// Ends the process whose number is in this file, and waits for its end.
-    fn end(&self, file: &str) {
+    /// Kills the process whose id is in this file, and waits until it is gone.
+    fn kill(&self, file: &str) {
         let Ok(process) = std::fs::read_to_string(self.files.path().join(file)) else { return };
         let _ended_already = Command::new("kill").args(["-s", "KILL", process.trim()]).output();
         let began = Instant::now();

@@ -1,11 +1,11 @@
-//! Guards: a test that cannot run here says `skipped:` with the reason, and passes.
+//! Guards: a test that cannot run on this machine prints `skipped:` with the reason, and passes.
 //!
-//! The chores count these lines and do not count such a test as passed.
+//! xtask counts these lines and does not count such a test as passed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Prints why a test is skipped. The guards below return after it.
+/// Prints why a test is skipped. The guards below then return from the test.
 #[expect(clippy::disallowed_macros, reason = "the harness listens to what a test prints")]
 pub fn skip(reason: &str) {
     println!("skipped: {reason}");
@@ -16,7 +16,7 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Why no filesystem of this kind can be made and mounted here, if so.
+/// Reason why no filesystem of this kind can be made and mounted here, if any.
 pub fn cannot_loop_mount(kind: &str) -> Option<String> {
     if !is_root() {
         return Some(format!("needs root to mount {kind}"));
@@ -36,8 +36,8 @@ pub fn is_tool(name: &str) -> bool {
     command.status().is_ok()
 }
 
-/// Something in the folder `shared` beside the checkout: reference data that are not part of the
-/// project.
+/// Path of an entry of the folder `shared` beside the checkout: reference data that are not part of
+/// the project.
 pub fn shared(name: &str) -> Option<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().map(|dir| dir.join("shared").join(name)).find(|path| path.exists())
@@ -65,7 +65,7 @@ macro_rules! require_loop_fs {
     };
 }
 
-/// Returns from the test unless a program of others is installed.
+/// Returns from the test unless a third-party program is installed.
 #[macro_export]
 macro_rules! require_tool {
     ($name:expr) => {
@@ -76,8 +76,8 @@ macro_rules! require_tool {
     };
 }
 
-/// The path of something in the folder `shared` beside the checkout; returns from the test when it
-/// is not there.
+/// Path of an entry of the folder `shared` beside the checkout; returns from the test if it does
+/// not exist.
 #[macro_export]
 macro_rules! require_shared {
     ($what:expr) => {

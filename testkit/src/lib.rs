@@ -1,7 +1,7 @@
-//! The vocabulary of tests: places that go away again, the program as users run it, small data
-//! sets, and guards that let a test pass over what cannot be had here.
+//! Library of the tests: temporary directories and filesystems, the program as users run it, small
+//! data sets, and guards that skip a test on a machine that lacks something.
 //!
-//! A dev-dependency only. What is tested stands in the tests, not here.
+//! This is a dev-dependency only. No test of treering is here.
 #![expect(clippy::missing_panics_doc, reason = "a test's words panic: that is how tests fail")]
 
 mod at_once;

@@ -1,12 +1,12 @@
-//! A network of a test's own: a bridge, and what is linked to it.
+//! A network bridge for one test, and the links attached to it.
 
 use std::process::{Command, id};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Number of bridges made by this process; tests run concurrently.
-static MADE: AtomicU32 = AtomicU32::new(0);
+static BRIDGES: AtomicU32 = AtomicU32::new(0);
 
-/// A bridge with an address. It is gone when this is dropped.
+/// A bridge with an address, deleted when this is dropped.
 #[derive(Debug)]
 pub(crate) struct NetworkBridge {
     /// Name unique to this process, short enough as a prefix of link names.
@@ -16,21 +16,21 @@ pub(crate) struct NetworkBridge {
 
 impl NetworkBridge {
     pub(crate) fn new() -> Self {
-        let one_more = MADE.fetch_add(1, Ordering::Relaxed);
-        let number = (id() + one_more) % 200 + 20;
-        let name = format!("tr{}{one_more}", id() % 10_000);
-        let made = Self { name, network: format!("10.213.{number}") };
-        run(ip(&["link", "add", &made.name, "type", "bridge"]));
-        run(ip(&["addr", "add", &format!("{}/24", made.address()), "dev", &made.name]));
-        run(ip(&["link", "set", &made.name, "up"]));
-        made
+        let index = BRIDGES.fetch_add(1, Ordering::Relaxed);
+        let number = (id() + index) % 200 + 20;
+        let name = format!("tr{}{index}", id() % 10_000);
+        let bridge = Self { name, network: format!("10.213.{number}") };
+        run(ip(&["link", "add", &bridge.name, "type", "bridge"]));
+        run(ip(&["addr", "add", &format!("{}/24", bridge.address()), "dev", &bridge.name]));
+        run(ip(&["link", "set", &bridge.name, "up"]));
+        bridge
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The first three parts of all addresses; the last of ours is 1.
+    /// First three bytes of all addresses of this network; the bridge itself has the address `.1`.
     pub(crate) fn network(&self) -> &str {
         &self.network
     }
@@ -39,7 +39,7 @@ impl NetworkBridge {
         format!("{}.1", self.network)
     }
 
-    /// Links what is there to it, and brings that up.
+    /// Attaches an existing link to the bridge, and brings the link up.
     pub(crate) fn join(&self, link: &str) {
         run(ip(&["link", "set", link, "master", &self.name, "up"]));
     }
@@ -51,7 +51,7 @@ impl Drop for NetworkBridge {
     }
 }
 
-/// Cuts a link, or connects it again.
+/// Takes a link down, or up again.
 pub(crate) fn set_link(link: &str, is_up: bool) {
     run(ip(&["link", "set", link, if is_up { "up" } else { "down" }]));
 }
@@ -65,11 +65,11 @@ pub(crate) fn ip(words: &[&str]) -> Command {
 #[track_caller]
 pub(crate) fn run(mut command: impl AsMutCommand) {
     let command = command.as_mut_command();
-    let done = command.output().expect("the program starts");
-    assert!(done.status.success(), "{command:?}: {}", String::from_utf8_lossy(&done.stderr));
+    let output = command.output().expect("the program starts");
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A command, or one that was just given more words.
+/// A command by value, or by the reference that its builder methods return.
 pub(crate) trait AsMutCommand {
     fn as_mut_command(&mut self) -> &mut Command;
 }

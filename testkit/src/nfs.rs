@@ -1,5 +1,5 @@
-//! A shared filesystem with clients that are machines: nfs-ganesha here, and guests whose kernels
-//! mount it over a network of a test's own. All of it is gone when this is dropped.
+//! An NFS server for one test, nfs-ganesha on this machine, and guests whose kernels mount it over
+//! a network bridge. Everything is removed when this is dropped.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,20 +12,20 @@ use crate::network::{NetworkBridge, ip, run, set_link};
 use crate::{LoopFs, cannot_loop_mount, is_root, is_tool, temp_dir};
 
 const PORT: u16 = 12049;
-/// The addresses of guests, and their names, count from here.
-const FIRST: usize = 10;
-/// All but the last part of the guests' hardware addresses, of those that are given by hand.
+/// Last byte of the first guest's IP address.
+const FIRST_ADDRESS: usize = 10;
+/// First five bytes of the guests' MAC addresses, from the locally administered range.
 const MAC: &str = "52:54:00:00:01";
-/// Longer than a guest takes under emulation beside other work.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// Maximum boot time of a guest, generous for emulation on a busy machine.
+const BOOT_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Boot files of the guests.
 #[derive(Clone, Copy, Debug)]
 pub struct GuestSystem<'s> {
     /// The image of a kernel.
     pub kernel: &'s Path,
-    /// The initramfs, but for the file `/mounts`. Its `/init` reads `name` and `address` from its
-    /// surroundings, mounts what that file says, and prints `the client is ready`.
+    /// Initramfs without the file `/mounts`. Its `/init` reads `name` and `address` from its
+    /// environment, mounts the entries of that file, and prints `the client is ready`.
     pub initramfs: &'s Path,
 }
 
@@ -36,11 +36,11 @@ pub struct NfsGuests {
     server: Option<Child>,
     bridge: NetworkBridge,
     files: TempDir,
-    /// Last: the server has to be gone.
+    /// Unmounted last, after the server has ended.
     exported: LoopFs,
 }
 
-/// Why it cannot be had here, if so.
+/// Reason why NFS guests cannot run here, if any.
 pub fn cannot_nfs() -> Option<String> {
     if !is_root() {
         return Some("needs root to link guests".to_owned());
@@ -55,40 +55,42 @@ pub fn cannot_nfs() -> Option<String> {
 }
 
 impl NfsGuests {
-    /// Serves a directory for each version of NFS; nobody has mounted them yet.
+    /// Exports a directory for each version of NFS. No guest runs yet.
     pub fn serve(versions: &[&str]) -> Self {
-        let mut made = Self {
+        let mut nfs = Self {
             guests: Vec::new(),
             server: None,
             bridge: NetworkBridge::new(),
             files: temp_dir(),
             exported: LoopFs::new("xfs", 400),
         };
-        let directories: Vec<_> = versions.iter().map(|version| made.directory(version)).collect();
-        directories.iter().for_each(|dir| std::fs::create_dir(dir).expect("one can be made"));
-        let at = |name: &str| made.files.path().join(name);
-        let text = configuration(&made.bridge.address(), made.files.path(), &directories);
+        let directories: Vec<_> = versions.iter().map(|version| nfs.directory(version)).collect();
+        directories
+            .iter()
+            .for_each(|dir| std::fs::create_dir(dir).expect("a directory can be made"));
+        let at = |name: &str| nfs.files.path().join(name);
+        let text = configuration(&nfs.bridge.address(), nfs.files.path(), &directories);
         std::fs::write(at("server.conf"), text).expect("written");
-        std::fs::write(at("mounts"), mounts(&made.bridge.address(), versions, &directories))
+        std::fs::write(at("mounts"), mounts(&nfs.bridge.address(), versions, &directories))
             .expect("written");
         let mut server = Command::new("ganesha.nfsd");
         server.arg("-F").arg("-f").arg(at("server.conf")).arg("-L").arg(at("server.log"));
         let server = server.arg("-p").arg(at("server.pid")).stdin(Stdio::null());
-        made.server = Some(server.spawn().expect("the server starts"));
-        made
+        nfs.server = Some(server.spawn().expect("the server starts"));
+        nfs
     }
 
-    /// Path of the directory of an NFS version, here and in the guests.
+    /// Directory for an NFS version; the path is the same here and in the guests.
     pub fn directory(&self, version: &str) -> PathBuf {
         self.exported.path().join(format!("nfs-{version}"))
     }
 
-    /// Mounts of the guests: the content of their file `/mounts`.
+    /// Path of the file that the guests need as `/mounts`.
     pub fn mounts(&self) -> PathBuf {
         self.files.path().join("mounts")
     }
 
-    /// Boots so many guests, and waits until each has mounted all.
+    /// Boots this many guests, and waits until each has mounted every export.
     pub fn boot(&mut self, system: GuestSystem<'_>, guests: usize) {
         for guest in 0..guests {
             let tap = self.tap(guest);
@@ -101,7 +103,7 @@ impl NfsGuests {
             let began = Instant::now();
             while !self.console(guest).contains("the client is ready") {
                 let is_over = self.guests[guest].try_wait().expect("it can be asked").is_some();
-                let is_late = began.elapsed() > PATIENCE;
+                let is_late = began.elapsed() > BOOT_TIMEOUT;
                 assert!(!is_over && !is_late, "{}", self.console(guest));
                 sleep(Duration::from_millis(100));
             }
@@ -110,10 +112,10 @@ impl NfsGuests {
 
     /// The address of a guest.
     pub fn address(&self, guest: usize) -> String {
-        format!("{}.{}", self.bridge.network(), FIRST + guest)
+        format!("{}.{}", self.bridge.network(), FIRST_ADDRESS + guest)
     }
 
-    /// The address of this machine, for the guests.
+    /// Address of this machine, as the guests see it.
     pub fn host(&self) -> String {
         self.bridge.address()
     }
@@ -124,7 +126,7 @@ impl NfsGuests {
         String::from_utf8_lossy(&console.unwrap_or_default()).into_owned()
     }
 
-    /// Cuts the link of a guest, or connects it again.
+    /// Takes the network link of a guest down, or up again.
     pub fn set_link(&self, guest: usize, is_up: bool) {
         set_link(&self.tap(guest), is_up);
     }
@@ -169,8 +171,9 @@ impl Drop for NfsGuests {
     }
 }
 
-/// Version 4 alone, without a portmapper, and without waiting for clients of before. Nothing is
-/// cached of directories and attributes: tests change the directories here as well.
+/// Configuration of the server: NFS version 4 only, without a portmapper, and without a grace
+/// period for former clients. Directories and attributes are not cached, since tests also change
+/// the directories on this machine.
 fn configuration(address: &str, files: &Path, directories: &[PathBuf]) -> String {
     let begin = format!(
         "NFS_CORE_PARAM {{ Protocols = 4; NFS_Port = {PORT}; Bind_addr = {address}; \
@@ -192,7 +195,7 @@ fn configuration(address: &str, files: &Path, directories: &[PathBuf]) -> String
     begin + &exports.collect::<String>()
 }
 
-/// Mount source, mount point and options.
+/// Content of the file `/mounts`: mount source, mount point and options.
 fn mounts(address: &str, versions: &[&str], directories: &[PathBuf]) -> String {
     let line = |(number, (version, dir)): (usize, (&&str, &PathBuf))| {
         format!(

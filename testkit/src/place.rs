@@ -1,4 +1,4 @@
-//! Places on disk: directories that go away, what stands in them, and how to fill a filesystem.
+//! Temporary directories, listings of their files, and filling a filesystem.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -10,12 +10,12 @@ use tempfile::TempDir;
 
 use crate::FileSizes;
 
-/// A directory of the test's own, readable by everybody, removed when it is dropped.
+/// Creates a temporary directory that everybody can read, removed when it is dropped.
 pub fn temp_dir() -> TempDir {
     temp_dir_in(&std::env::temp_dir())
 }
 
-/// The same below another directory.
+/// Creates a temporary directory as [`temp_dir`], below another directory.
 pub fn temp_dir_in(parent: &Path) -> TempDir {
     let dir = tempfile::Builder::new().prefix("treering-test-").tempdir_in(parent);
     let dir = dir.expect("a temporary directory can be made");
@@ -24,7 +24,7 @@ pub fn temp_dir_in(parent: &Path) -> TempDir {
     dir
 }
 
-/// The files below a directory with their sizes, by path from there; links are not followed.
+/// Sizes of the files below a directory, by relative path; links are not followed.
 pub fn tree_of(top: &Path) -> FileSizes {
     let mut files = BTreeMap::new();
     let mut pending = vec![PathBuf::new()];
@@ -32,25 +32,25 @@ pub fn tree_of(top: &Path) -> FileSizes {
         for entry in fs::read_dir(top.join(&dir)).expect("the directory can be read") {
             let entry = entry.expect("the directory can be read");
             let path = dir.join(entry.file_name());
-            let about = entry.metadata().expect("the entry can be stat'ed");
-            if about.is_dir() {
+            let metadata = entry.metadata().expect("the entry can be stat'ed");
+            if metadata.is_dir() {
                 pending.push(path);
             } else {
                 let path = path.into_os_string().into_string().expect("names in tests are text");
-                files.insert(path, about.len());
+                files.insert(path, metadata.len());
             }
         }
     }
     files
 }
 
-/// A file that takes what a filesystem has left, removed when it is dropped.
+/// A file that occupies the free space of a filesystem, removed when this is dropped.
 #[derive(Debug)]
 pub struct SpaceFiller {
     path: PathBuf,
 }
 
-/// Takes all that is left of a filesystem, at once, by a file at this place.
+/// Occupies all free space of a filesystem with one preallocated file at this path.
 pub fn fill(path: &Path) -> SpaceFiller {
     let filler = SpaceFiller { path: path.to_owned() };
     let file = File::create(path).expect("the filler can be made");

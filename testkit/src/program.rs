@@ -1,4 +1,4 @@
-//! The program as users run it, with a home of its own: no test touches the user's results.
+//! The program as users run it, with its own home directory: no test touches the user's results.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use tempfile::TempDir;
 use crate::running::RunningProgram;
 use crate::temp_dir;
 
-/// Environment variables that affect a run.
-const DECIDING: [&str; 7] = [
+/// Environment variables that would affect a run, removed for every command.
+const REMOVED_VARIABLES: [&str; 7] = [
     "XDG_DATA_HOME",
     "XDG_RUNTIME_DIR",
     "NO_COLOR",
@@ -20,26 +20,26 @@ const DECIDING: [&str; 7] = [
     "RUST_BACKTRACE",
 ];
 
-/// Signals that a harness may have us ignore: SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM. What is
-/// started inherits that, and would not hear of those that a test sends.
-const INHERITED: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 12 | 1 << 14;
+/// Signals that a test harness may ignore: SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM. A started
+/// program inherits this, and would ignore those that a test sends.
+const IGNORABLE_SIGNALS: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 12 | 1 << 14;
 
-/// A program as a shell starts it: whatever we ignore, it does not.
+/// Command that starts a program with default signal actions, as a shell does.
 fn with_default_signals(program: &Path) -> Command {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    // The runtime of our own ignores SIGPIPE, and Command gives the default back to children.
-    if ignored & INHERITED & !(1 << 12) == 0 {
+    // This process ignores SIGPIPE as a Rust program, but Command restores its default in children.
+    if ignored & IGNORABLE_SIGNALS & !(1 << 12) == 0 {
         return Command::new(program);
     }
-    // By its place: tests may hide all programs from the one that they start.
+    // The full path is needed: a test may give the program an empty PATH.
     let mut command = Command::new("/usr/bin/env");
     command.arg("--default-signal").arg(program);
     command
 }
 
-/// The program with a home and a data directory that go away with it.
+/// The program, with a home and a data directory that are removed when this is dropped.
 #[derive(Debug)]
 pub struct Program {
     binary: PathBuf,
@@ -48,22 +48,22 @@ pub struct Program {
 }
 
 impl Program {
-    /// Of this binary: `env!("CARGO_BIN_EXE_treering")`.
+    /// Creates a home for this binary: `env!("CARGO_BIN_EXE_treering")`.
     pub fn new(binary: impl Into<PathBuf>) -> Self {
         let home = temp_dir();
         let data = home.path().join("data");
         Self { binary: binary.into(), home, data }
     }
 
-    /// The same with results and data sets elsewhere.
+    /// Uses another directory for results and data sets.
     pub fn with_data(self, data: impl Into<PathBuf>) -> Self {
         Self { data: data.into(), ..self }
     }
 
-    /// A copy of the program in another place.
+    /// Copies the program to another path.
     ///
-    /// Made by a process of its own: a file that is open for writing in this one while another test
-    /// starts a program could not be executed ('Text file busy').
+    /// A process of its own makes the copy: a file that this process has open for writing while
+    /// another test starts a program could not be executed ('Text file busy').
     pub fn copy_to(&self, place: &Path) {
         FinishedCommand::run(Command::new("cp").arg(&self.binary).arg(place)).ends_with(0);
     }
@@ -78,30 +78,30 @@ impl Program {
         &self.data
     }
 
-    /// A command, to be changed further.
+    /// Command with these arguments, which the caller may change further.
     pub fn command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
         let mut command = with_default_signals(&self.binary);
         self.prepare(&mut command).args(arguments);
-        self.make_place(&command);
+        self.create_run_directory(&command);
         command
     }
 
-    /// Makes the directory that a native run is to work in, as a user does before.
-    fn make_place(&self, command: &Command) {
+    /// Creates the directory of a native run, as a user does beforehand.
+    fn create_run_directory(&self, command: &Command) {
         if command.get_args().any(|word| word == "--dry-run") {
             return;
         }
         let mut words = command.get_args().skip_while(|word| *word != "run");
         if let Some(dir) = words.find(|word| *word == "--dir").and_then(|_| words.next()) {
-            // Tests name places that cannot be made, too.
+            // Some tests name directories that cannot be created.
             let _cannot_be_made = std::fs::create_dir_all(self.home().join(dir));
         }
     }
 
-    /// Gives another command this program's home, as when it is started through a link or by
+    /// Gives another command this program's home, for starting the program through a link or
     /// another program.
     pub fn prepare<'c>(&self, command: &'c mut Command) -> &'c mut Command {
-        for name in DECIDING {
+        for name in REMOVED_VARIABLES {
             command.env_remove(name);
         }
         command
@@ -114,12 +114,12 @@ impl Program {
             .stderr(Stdio::piped())
     }
 
-    /// Runs it to its end.
+    /// Runs the program with these arguments until it ends.
     pub fn run<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> FinishedCommand {
         FinishedCommand::run(&mut self.command(arguments))
     }
 
-    /// Starts it, to be watched and stopped.
+    /// Starts the program with these arguments, and leaves it running.
     pub fn start<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> RunningProgram {
         RunningProgram::start(&mut self.command(arguments))
     }
@@ -137,21 +137,21 @@ pub struct FinishedCommand {
 }
 
 impl FinishedCommand {
-    /// Runs a command to its end.
+    /// Runs a command until it ends.
     pub fn run(command: &mut Command) -> Self {
         let Output { status, stdout, stderr } = command.output().expect("the program starts");
         let text = |bytes| String::from_utf8(bytes).expect("the program prints text");
         Self { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
     }
 
-    /// Fails the test unless it ended with this code.
+    /// Fails the test unless the command ended with this code.
     #[track_caller]
     pub fn ends_with(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self}");
         self
     }
 
-    /// Fails the test unless standard error has this text.
+    /// Fails the test unless standard error contains this text.
     #[track_caller]
     pub fn complains(self, text: &str) -> Self {
         assert!(self.stderr.contains(text), "not said: {text}\n{self}");

@@ -1,4 +1,4 @@
-//! A program that is still running: what it said so far, signals to it, and its end.
+//! A program that is still running: its output so far, signals to it, and its end.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command};
@@ -10,10 +10,10 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::FinishedCommand;
 
-/// Longer than anything here takes: a test that waits so long fails.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// Maximum time that any test waits here before it fails.
+const TIMEOUT: Duration = Duration::from_secs(180);
 
-/// A started program. It is killed when this is dropped before its end.
+/// A started program, killed if this is dropped before it ends.
 #[derive(Debug)]
 pub struct RunningProgram {
     child: Child,
@@ -44,16 +44,16 @@ impl RunningProgram {
         Self { child, lines, stderr: String::new(), stdout: Some(stdout) }
     }
 
-    /// The number of its process.
+    /// Process id of the program.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits for a line of standard error that has this text.
+    /// Waits for a line of standard error that contains this text, and returns it.
     #[track_caller]
     pub fn wait_for(&mut self, text: &str) -> String {
         loop {
-            match self.lines.recv_timeout(PATIENCE) {
+            match self.lines.recv_timeout(TIMEOUT) {
                 Ok(line) => {
                     self.stderr += &line;
                     self.stderr.push('\n');
@@ -81,12 +81,12 @@ impl RunningProgram {
         kill_process(Pid::from_child(&self.child), signal).expect("the program is alive");
     }
 
-    /// True while the program has not ended.
+    /// True if the program has not ended.
     pub fn is_alive(&mut self) -> bool {
         self.child.try_wait().expect("our own child").is_none()
     }
 
-    /// Waits for its end.
+    /// Waits until the program ends.
     #[track_caller]
     pub fn finish(mut self) -> FinishedCommand {
         let began = Instant::now();
@@ -95,12 +95,12 @@ impl RunningProgram {
                 break status;
             }
             assert!(
-                began.elapsed() < PATIENCE,
+                began.elapsed() < TIMEOUT,
                 "does not end: {}\n{}",
-                waits_of(self.child.id()),
+                wait_channels(self.child.id()),
                 self.stderr
             );
-            // Its output is taken by other threads: nothing has to be read here.
+            // Threads read both outputs, so the program cannot block on a full pipe.
             sleep(Duration::from_millis(5));
         };
         for line in &self.lines {
@@ -120,20 +120,20 @@ impl Drop for RunningProgram {
     }
 }
 
-/// Waits until a condition holds, which `what` describes; the limit is only for what never comes.
+/// Waits until a condition holds. `what` describes it in the failure message.
 ///
 /// # Panics
 /// After three minutes.
-pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "never: {what}");
+    while !condition() {
+        assert!(began.elapsed() < TIMEOUT, "never: {what}");
         sleep(Duration::from_millis(20));
     }
 }
 
 /// Command line of a process, and the kernel function in which each of its threads waits.
-fn waits_of(process: u32) -> String {
+fn wait_channels(process: u32) -> String {
     let read = |path: String| std::fs::read_to_string(path).unwrap_or_default();
     let mut text = read(format!("/proc/{process}/cmdline")).replace('\0', " ");
     let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();

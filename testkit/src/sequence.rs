@@ -1,4 +1,4 @@
-//! The calls of a workload of ranks in their order, in words, without a disk.
+//! Calls of a workload's scripts, in order and as text, without a disk.
 
 use treering_engine::{SessionRequest, rehearse_session};
 use treering_model::TaskTotals;
@@ -9,7 +9,7 @@ use treering_script::{
 /// Formats a call as a line of text.
 pub type CallFormatter = fn(&Call<'_>) -> String;
 
-/// Settings of `name=value`, a name alone for what is on.
+/// Parses settings of the form `name=value`; a name alone is switched on.
 pub fn settings(words: &str) -> Settings {
     let values = words.split_whitespace().map(|word| {
         let (name, value) = word.split_once('=').unwrap_or((word, "true"));
@@ -23,12 +23,12 @@ pub fn settings(words: &str) -> Settings {
 /// [`Io`] that lets every call succeed and logs it.
 struct CallLog {
     calls: Vec<String>,
-    words: CallFormatter,
+    format: CallFormatter,
 }
 
 impl Io for CallLog {
     fn call(&mut self, call: &Call<'_>) -> Result<CallResult, Stop> {
-        self.calls.push((self.words)(call));
+        self.calls.push((self.format)(call));
         Ok(match call {
             Call::Write { bytes, .. }
             | Call::Read { bytes, .. }
@@ -55,15 +55,15 @@ impl Io for CallLog {
     }
 }
 
-/// The calls of a task.
-pub fn calls(script: &mut dyn Script, words: CallFormatter) -> Vec<String> {
-    let mut made = CallLog { calls: Vec::new(), words };
-    script.run(&mut made).expect("every call succeeds here");
-    made.calls
+/// Runs a script and returns its calls as text.
+pub fn calls(script: &mut dyn Script, format: CallFormatter) -> Vec<String> {
+    let mut log = CallLog { calls: Vec::new(), format };
+    script.run(&mut log).expect("every call succeeds here");
+    log.calls
 }
 
-/// The calls of one rank in each phase, with the name of the phase.
-pub fn phases(job: &dyn Job, words: CallFormatter, rank: u16) -> Vec<String> {
+/// Calls of one rank in each phase, after the name of the phase.
+pub fn phases(job: &dyn Job, format: CallFormatter, rank: u16) -> Vec<String> {
     let facts = TargetFacts::unknown();
     let mut session = job.begin(&facts);
     let mut phases: Vec<(String, Vec<String>)> = Vec::new();
@@ -72,9 +72,9 @@ pub fn phases(job: &dyn Job, words: CallFormatter, rank: u16) -> Vec<String> {
             SessionRequest::Phase(phase) => phases.push((phase.name, Vec::new())),
             SessionRequest::Group(mut group, listener) => {
                 for (worker, task) in (0..).zip(&mut group.tasks) {
-                    let made = calls(task.script.as_mut(), words);
+                    let calls = calls(task.script.as_mut(), format);
                     if worker == rank {
-                        phases.last_mut().expect("a phase has begun").1.extend(made);
+                        phases.last_mut().expect("a phase has begun").1.extend(calls);
                     }
                     listener.task_ended(&totals(worker, task));
                 }

@@ -1,4 +1,4 @@
-//! The system calls of a program, as strace tells them.
+//! System calls of a program, as recorded by strace.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,15 +10,15 @@ use crate::{skip, temp_dir};
 /// A system call with the process or thread that made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedCall {
-    /// The number of the process or thread, as text.
+    /// Id of the process or thread, as text.
     pub process: String,
-    /// The call with its arguments and its result, in one piece.
+    /// Complete call with its arguments and its result.
     pub call: String,
 }
 
-/// Runs a command in a directory under strace, its children too, and has these system calls of it
-/// in the order in which they ended; names of files stand behind descriptors. Nothing, and a reason
-/// to skip, where there is no strace.
+/// Runs a command and its children under strace in a directory. Returns the calls of these kinds in
+/// the order in which they ended, with file names after descriptors. If strace is not installed,
+/// prints a reason to skip and returns `None`.
 ///
 /// # Panics
 /// When the command fails.
@@ -41,7 +41,7 @@ pub fn traced(command: &Command, dir: &Path, calls: &str) -> Option<Vec<TracedCa
     Some(join_interrupted(&text))
 }
 
-/// Calls that were interrupted by those of another thread stand in two lines.
+/// Joins the two lines in which strace prints a call that was interrupted by another thread's.
 fn join_interrupted(text: &str) -> Vec<TracedCall> {
     let mut unfinished = BTreeMap::new();
     let mut calls_read = Vec::new();

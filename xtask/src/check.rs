@@ -1,8 +1,8 @@
-//! `cargo xtask check`: what a developer waits for between two edits: formatting, clippy, the house
-//! rules, and the tests of the packages that changed and of those that import them.
+//! `cargo xtask check`: the checks that a developer runs between two edits: formatting, clippy, the
+//! house rules, and the tests of the changed packages and of those that import them.
 //!
-//! Programs that hold loop devices take minutes and are left to `cargo xtask ci`; of the command
-//! line its goldens run.
+//! Tests that hold loop devices take minutes and are left to `cargo xtask ci`; of the command line
+//! only the golden tests run.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -15,18 +15,18 @@ use cargo_metadata::{MetadataCommand, Package};
 use crate::ci::{self, CiStep};
 use crate::fmt;
 
-/// Files outside every package that all of them depend on.
-const OF_ALL: [&str; 4] = ["Cargo.toml", "Cargo.lock", "clippy.toml", ".cargo/config.toml"];
-/// Folders outside every package that the command line puts in or tests.
-const OF_COMMAND_LINE: [&str; 2] = ["docs/", "examples/"];
+/// Files outside all packages that every package depends on.
+const SHARED_FILES: [&str; 4] = ["Cargo.toml", "Cargo.lock", "clippy.toml", ".cargo/config.toml"];
+/// Folders outside all packages that the command line embeds or tests.
+const COMMAND_LINE_FOLDERS: [&str; 2] = ["docs/", "examples/"];
 const COMMAND_LINE: &str = "treering";
-/// Programs on loop devices of which the tests of this module need none.
-const GOLDENS: [(&str, &str); 1] = [("cli", "reference::")];
+/// Test programs that need loop devices, each with a filter for its tests that need none.
+const TESTS_WITHOUT_DEVICES: [(&str, &str); 1] = [("cli", "reference::")];
 
-/// Checks what differs from `base`; without one, from where the branch left `main`, and on `main`
-/// from the last commit.
+/// Checks the files that differ from the commit `base`; without one, from the commit at which the
+/// branch left `main`, or on `main` from the last commit.
 pub(crate) fn run(root: &Path, base: Option<&str>) -> Result<bool, Box<dyn Error>> {
-    let files = changed(root, base)?;
+    let files = changed_files(root, base)?;
     let metadata = MetadataCommand::new().current_dir(root).no_deps().exec()?;
     let affected = affected(root, &metadata.packages, &files);
     let list = affected.iter().copied().collect::<Vec<_>>().join(", ");
@@ -35,14 +35,15 @@ pub(crate) fn run(root: &Path, base: Option<&str>) -> Result<bool, Box<dyn Error
     programs.retain(|program| affected.contains(program.package.as_str()));
     let mut quick = Vec::new();
     for program in programs {
-        match GOLDENS.iter().find(|(target, _)| *target == program.target) {
+        match TESTS_WITHOUT_DEVICES.iter().find(|(target, _)| *target == program.target) {
             Some((_, filter)) => quick.push(program.only(filter)),
             None if program.is_on_devices() => {}
             None => quick.push(program),
         }
     }
     let formatted = fmt::run_on(root, &files, true)?;
-    // clippy does one crate after the other, and tests wait: each fills the gaps of the other.
+    // clippy checks one crate after the other, and tests wait, so each uses CPU time that the other
+    // leaves.
     let (rules, tally) = thread::scope(|scope| {
         let rules = scope.spawn(|| ci::run(root, 0, &[CiStep::Clippy, CiStep::Tidy]));
         let tally = ci::run_some(&quick);
@@ -52,8 +53,8 @@ pub(crate) fn run(root: &Path, base: Option<&str>) -> Result<bool, Box<dyn Error
     Ok(formatted && rules && tally.failed == 0)
 }
 
-/// Files that differ from the base, and new ones that are not ignored.
-fn changed(root: &Path, base: Option<&str>) -> Result<Vec<String>, Box<dyn Error>> {
+/// Files that differ from the base, and new files that git does not ignore.
+fn changed_files(root: &Path, base: Option<&str>) -> Result<Vec<String>, Box<dyn Error>> {
     let git = |arguments: &[&str]| -> Result<String, Box<dyn Error>> {
         let mut command = Command::new("git");
         let out = command.args(["-c", "safe.directory=*"]).args(arguments).current_dir(root);
@@ -77,17 +78,17 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end().to_owned()
 }
 
-/// The packages that these files belong to, and all that import them.
+/// Packages that these files belong to, and all that import them.
 fn affected<'p>(root: &Path, packages: &'p [Package], files: &[String]) -> BTreeSet<&'p str> {
     let folder = |package: &Package| {
         let folder = package.manifest_path.parent()?.as_std_path().strip_prefix(root).ok()?;
         folder.to_str().map(|folder| format!("{folder}/"))
     };
     let is_of = |package: &Package, file: &String| {
-        OF_ALL.contains(&file.as_str())
+        SHARED_FILES.contains(&file.as_str())
             || folder(package).is_some_and(|folder| file.starts_with(&folder))
             || package.name == COMMAND_LINE
-                && OF_COMMAND_LINE.iter().any(|folder| file.starts_with(folder))
+                && COMMAND_LINE_FOLDERS.iter().any(|folder| file.starts_with(folder))
     };
     let mut affected: BTreeSet<&str> = packages
         .iter()

@@ -1,4 +1,5 @@
-//! The checkout: where it begins and which files belong to it. Nothing about what is in them.
+//! The checkout: its root directory, and the files that belong to it. File contents are read in
+//! `tidy`.
 
 use std::env;
 use std::error::Error;
@@ -6,10 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Folders the plain walk leaves out, for a checkout that came without git.
-const NOT_OURS: &[&str] = &["target", "fuzz/target", "fuzz/corpus", "fuzz/artifacts", ".git"];
+/// Folders that the directory walk omits, for a checkout without git.
+const SKIPPED_FOLDERS: &[&str] =
+    &["target", "fuzz/target", "fuzz/corpus", "fuzz/artifacts", ".git"];
 
-/// The folder of the workspace: the parent of this package, found at run time so that a checkout
+/// Root folder of the workspace: the parent of this package, found at run time so that a checkout
 /// may move between builds.
 pub(crate) fn root() -> Result<PathBuf, Box<dyn Error>> {
     if let Some(package) = env::var_os("CARGO_MANIFEST_DIR")
@@ -29,7 +31,7 @@ pub(crate) fn target_dir(root: &Path) -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir))
 }
 
-/// The cargo that runs us, or the one on the path.
+/// The cargo that runs this program, or the one on the path.
 pub(crate) fn cargo() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
@@ -51,9 +53,9 @@ pub(crate) fn has_extension(path: &str, extension: &str) -> bool {
     Path::new(path).extension().is_some_and(|actual| actual == extension)
 }
 
-/// `None` when there is no git or no repository here, as in an unpacked archive.
+/// Files listed by git; `None` without git or a repository, as in an unpacked archive.
 fn git_files(root: &Path) -> Option<Vec<String>> {
-    // A checkout that belongs to another user is still ours to read.
+    // git refuses a checkout of another user unless told that it is safe.
     let out = Command::new("git")
         .args(["-c", "safe.directory=*", "ls-files", "-z"])
         .args(["--cached", "--others", "--exclude-standard"])
@@ -76,7 +78,7 @@ fn walk(root: &Path) -> Result<Vec<String>, Box<dyn Error>> {
             let Some(name) = path.strip_prefix(root).ok().and_then(Path::to_str) else {
                 continue;
             };
-            if NOT_OURS.contains(&name) {
+            if SKIPPED_FOLDERS.contains(&name) {
                 continue;
             }
             if entry.file_type()?.is_dir() {

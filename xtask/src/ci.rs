@@ -45,22 +45,22 @@ struct StepResults {
     total: TestTally,
 }
 
-/// Runs these steps, or all. Those after the tests only compute, and run while tests wait for
-/// devices.
+/// Runs these steps, or all. The steps after the tests need no devices, and run while tests wait
+/// for devices.
 pub(crate) fn run(root: &Path, seconds: u32, steps: &[CiStep]) -> bool {
     let mut results = StepResults::default();
     let is_wanted = |step: &CiStep| steps.is_empty() || steps.contains(step);
     let mut wanted = CiStep::value_variants().iter().copied().filter(is_wanted);
     while let Some(step) = wanted.next() {
-        let mut beside = StepResults::default();
+        let mut concurrent = StepResults::default();
         let mut remaining = || {
             for step in wanted.by_ref() {
-                beside.take(step, || run_step(root, step, seconds, &mut || ()));
+                concurrent.run_and_store(step, || run_step(root, step, seconds, &mut || ()));
             }
         };
-        results.take(step, || run_step(root, step, seconds, &mut remaining));
-        results.lines.extend(beside.lines);
-        results.total.add(beside.total);
+        results.run_and_store(step, || run_step(root, step, seconds, &mut remaining));
+        results.lines.extend(concurrent.lines);
+        results.total.add(concurrent.total);
     }
     for line in results.lines {
         println!("{line}");
@@ -74,8 +74,12 @@ pub(crate) fn run(root: &Path, seconds: u32, steps: &[CiStep]) -> bool {
 }
 
 impl StepResults {
-    /// Runs one step.
-    fn take(&mut self, step: CiStep, run: impl FnOnce() -> Result<TestTally, Box<dyn Error>>) {
+    /// Runs one step and stores its result.
+    fn run_and_store(
+        &mut self,
+        step: CiStep,
+        run: impl FnOnce() -> Result<TestTally, Box<dyn Error>>,
+    ) {
         let name = format!("{step:?}").to_lowercase();
         println!("== {name}");
         let began = Instant::now();
@@ -91,7 +95,8 @@ impl StepResults {
     }
 }
 
-/// Runs a step. The tests also run `remaining` once all tests that are left wait for devices.
+/// Runs a step. The test step also calls `remaining` when only tests that wait for devices are
+/// left.
 fn run_step(
     root: &Path,
     step: CiStep,
@@ -119,11 +124,11 @@ fn run_step(
     Ok(TestTally::from_result(is_ok))
 }
 
-/// cargo-deny is used where it is installed. Advisories are left out, since their database comes
-/// from the network.
+/// Runs cargo-deny if it is installed. Advisories are left out, since their database comes from the
+/// network.
 fn deny(root: &Path) -> Result<TestTally, Box<dyn Error>> {
-    let is_there = checkout::cargo().args(["deny", "--version"]).output()?.status.success();
-    if !is_there {
+    let is_installed = checkout::cargo().args(["deny", "--version"]).output()?.status.success();
+    if !is_installed {
         let reason = "deny: cargo-deny is not installed (cargo install cargo-deny)".to_owned();
         return Ok(TestTally { skipped: vec![reason], ..TestTally::default() });
     }

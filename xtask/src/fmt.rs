@@ -1,5 +1,5 @@
-//! `cargo xtask fmt`: hands every .rs file to rustfmt by itself, through its standard input.
-//! `cargo fmt` follows `mod` items only, so it silently skips modules declared inside a macro.
+//! `cargo xtask fmt`: formats each .rs file with rustfmt, through standard input. `cargo fmt` only
+//! follows `mod` items, so it silently skips modules declared inside a macro.
 
 use std::error::Error;
 use std::fs;
@@ -14,12 +14,13 @@ use crate::checkout;
 
 const EDITION: &str = "2024";
 
-/// Formats everything, or with `check` only says what is not formatted.
+/// Formats all files, or with `check` lists those that are not formatted.
 pub(crate) fn run(root: &Path, check: bool) -> Result<bool, Box<dyn Error>> {
     run_on(root, &checkout::files(root)?, check)
 }
 
-/// The same for these files; those that are gone or no source are passed over.
+/// Formats these files, or with `check` lists those that are not formatted. Deleted files and files
+/// other than sources are skipped.
 pub(crate) fn run_on(root: &Path, files: &[String], check: bool) -> Result<bool, Box<dyn Error>> {
     let is_there = |path: &&String| is_source(path) && root.join(path).is_file();
     let files: Vec<&String> = files.iter().filter(is_there).collect();
@@ -54,12 +55,13 @@ pub(crate) fn run_on(root: &Path, files: &[String], check: bool) -> Result<bool,
     Ok(faults.is_empty())
 }
 
-/// Planted faults in fixtures need not parse.
+/// True for Rust sources; fixtures with planted faults need not parse.
 fn is_source(path: &str) -> bool {
     checkout::has_extension(path, "rs") && !path.split('/').any(|part| part == "fixtures")
 }
 
-/// rustfmt itself: rustup's stand-in for it takes as long to find it as it takes to format a file.
+/// Path of rustfmt itself: rustup's proxy takes as long to find it as rustfmt takes to format a
+/// file.
 fn program(root: &Path) -> PathBuf {
     let sysroot = Command::new("rustc").args(["--print", "sysroot"]).current_dir(root).output();
     let sysroot = sysroot.map(|out| String::from_utf8_lossy(&out.stdout).trim_end().to_owned());
@@ -73,7 +75,7 @@ fn format_file(root: &Path, rustfmt: &Path, path: &str, check: bool) -> Result<(
     if !out.status.success() {
         return Err(String::from_utf8_lossy(&out.stderr).trim_end().replace("<stdin>", path));
     }
-    // Checking its standard input, rustfmt tells the difference and still calls it a success.
+    // With `--check` on standard input, rustfmt prints the difference but exits with 0.
     if check && !out.stdout.is_empty() {
         let difference = String::from_utf8_lossy(&out.stdout).replace("<stdin>", path);
         return Err(format!("not formatted\n{}", difference.trim_end()));
@@ -84,7 +86,8 @@ fn format_file(root: &Path, rustfmt: &Path, path: &str, check: bool) -> Result<(
     Ok(())
 }
 
-/// rustfmt reads all of its input before it writes, so one thread can serve both pipes.
+/// Formats a text. rustfmt reads all of its input before it writes, so one thread can serve both
+/// pipes.
 fn format(root: &Path, rustfmt: &Path, text: &[u8], check: bool) -> io::Result<Output> {
     let mut command = Command::new(rustfmt);
     command.args(["--edition", EDITION, "--color", "never"]).current_dir(root);

@@ -13,9 +13,9 @@ use std::thread;
 use crate::checkout;
 use crate::tally::TestTally;
 
-/// Flags that cargo-fuzz passes to rustc, minus the sanitizers, which need nightly. Without them
-/// short comparisons would be inlined, out of libFuzzer's sight; `max-loads-per-memcmp` keeps them
-/// calls, so that it learns the words a language is made of.
+/// Flags that cargo-fuzz passes to rustc, without the sanitizers, which need nightly. Short
+/// comparisons would then be inlined and invisible to libFuzzer; `max-loads-per-memcmp` keeps them
+/// as calls, so that it learns the keywords of a language.
 const RUSTFLAGS: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
@@ -29,7 +29,7 @@ const INPUT_TIMEOUT_S: u32 = 10;
 /// Lines of a failed run's output that are shown.
 const SHOWN_LINES: usize = 40;
 
-/// Runs every target, or the one named, for so many seconds each.
+/// Runs every target, or the named one, for this many seconds each.
 pub(crate) fn run(
     root: &Path,
     seconds: u32,
@@ -48,7 +48,7 @@ pub(crate) fn run(
     Ok(tally)
 }
 
-/// Runs the targets, one on each processor at a time; gives the number of those without a fault.
+/// Runs the targets, one for each CPU at a time; returns the number of those without a fault.
 fn search_all(root: &Path, programs: &Path, targets: &[String], seconds: u32) -> usize {
     let (next, passed) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let one_after_another = || {
@@ -68,7 +68,7 @@ fn search_all(root: &Path, programs: &Path, targets: &[String], seconds: u32) ->
     passed.into_inner()
 }
 
-/// Runs one target on one input and shows all it says.
+/// Runs one target on one input and shows all output.
 pub(crate) fn replay(root: &Path, target: &str, input: &Path) -> Result<bool, Box<dyn Error>> {
     let targets = targets(root, Some(target))?;
     let programs = build(root, &targets)?;
@@ -76,7 +76,7 @@ pub(crate) fn replay(root: &Path, target: &str, input: &Path) -> Result<bool, Bo
     Ok(status.success())
 }
 
-/// The targets by name: one file each.
+/// Names of the targets, one for each file.
 fn targets(root: &Path, only: Option<&str>) -> Result<Vec<String>, Box<dyn Error>> {
     let mut targets = Vec::new();
     let folder = root.join("fuzz/fuzz_targets");
@@ -99,7 +99,7 @@ fn targets(root: &Path, only: Option<&str>) -> Result<Vec<String>, Box<dyn Error
     }
 }
 
-/// A target that cargo would not build, since the manifest does not name it.
+/// First target that the manifest does not declare; cargo would not build it.
 fn undeclared<'a>(manifest: &str, targets: &'a [String]) -> Option<&'a str> {
     let table = manifest.parse::<toml::Table>().unwrap_or_default();
     let bins = table.get("bin").and_then(toml::Value::as_array).cloned().unwrap_or_default();
@@ -112,7 +112,7 @@ fn undeclared<'a>(manifest: &str, targets: &'a [String]) -> Option<&'a str> {
 fn build(root: &Path, targets: &[String]) -> Result<PathBuf, Box<dyn Error>> {
     let lock = root.join("fuzz/Cargo.lock");
     if !lock.exists() && root.join("Cargo.lock").exists() {
-        // Fuzz what we ship: the same versions as in the workspace.
+        // Fuzz targets get the same versions of dependencies as the workspace.
         fs::copy(root.join("Cargo.lock"), lock)?;
     }
     let host = host()?;
@@ -133,7 +133,8 @@ fn build(root: &Path, targets: &[String]) -> Result<PathBuf, Box<dyn Error>> {
     Ok(folder.join(host).join("release"))
 }
 
-/// Naming the target keeps the instrumentation out of build scripts and macros.
+/// Target triple of this machine. If cargo is told the target, it builds build scripts and macros
+/// without the instrumentation.
 fn host() -> Result<String, Box<dyn Error>> {
     let out = Command::new("rustc").arg("-vV").output()?;
     let version = String::from_utf8(out.stdout)?;
@@ -145,7 +146,7 @@ fn limits() -> [String; 2] {
     [format!("-rss_limit_mb={RSS_LIMIT_MB}"), format!("-timeout={INPUT_TIMEOUT_S}")]
 }
 
-/// Searches for a fault for so many seconds; true when none was found.
+/// Searches for a fault for this many seconds; true if none was found.
 fn search(
     root: &Path,
     programs: &Path,
@@ -162,7 +163,7 @@ fn search(
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix=fuzz/artifacts/{target}/"))
         .arg(&corpus);
-    // New inputs go to the first folder only; the seeds stay as they are.
+    // libFuzzer adds new inputs to the first folder only; the seeds stay as they are.
     let seeds = root.join("fuzz/seeds").join(target);
     if seeds.is_dir() {
         command.arg(seeds);

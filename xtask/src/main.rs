@@ -1,5 +1,5 @@
-//! `cargo xtask`: the project's own tools. One subcommand is one module; what a subcommand does
-//! stands there, this file only parses the command line and turns the outcome into an exit code.
+//! `cargo xtask`: the project's own tools, one module for each subcommand. This file only parses
+//! the command line and turns the result into an exit code.
 
 mod check;
 mod checkout;
@@ -28,7 +28,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Test the house rules: imports, lengths, headers, plug-in lists, unused pub items, documents
+    /// Check the house rules: imports, lengths, headers, plug-in lists, unused pub items, documents
     Tidy {
         /// Lower the ratchet to today's sizes first (it is never raised)
         #[arg(long)]
@@ -36,16 +36,16 @@ enum Command {
     },
     /// Count the lines of code of each crate, without tests, comments and blank lines
     Lines,
-    /// Format every .rs file, also those that are declared through a macro
+    /// Format every .rs file, including those declared through a macro
     Fmt {
-        /// Change nothing, fail when something is not formatted
+        /// Change nothing; fail if a file is not formatted
         #[arg(long)]
         check: bool,
     },
     /// Test what changed: formatting, clippy, the house rules, and the tests of the packages that
     /// changed and of those that import them, but none on loop devices
     Check {
-        /// What it changed from [default: where the branch left main]
+        /// Commit to compare with [default: the one at which the branch left main]
         base: Option<String>,
     },
     /// Build and run the fuzz targets on the stable toolchain
@@ -59,7 +59,7 @@ enum Command {
         /// Only this target
         target: Option<String>,
     },
-    /// Compare filesystems with themselves, as they are and slowed, and count what is said (root)
+    /// Compare filesystems with themselves, unchanged and slowed, and count the verdicts (root)
     Truth(truth::TruthOptions),
     /// Print the licences of all packages in the program
     Licenses {
@@ -93,7 +93,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// `Ok(false)` when the tool worked and what it looked at did not pass.
+/// Runs a command. `Ok(false)` means that the tool worked and its check failed.
 fn run(command: Command) -> Result<bool, Box<dyn Error>> {
     let root = checkout::root()?;
     match command {

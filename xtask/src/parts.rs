@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 
 /// The package of the program.
 const PROGRAM: &str = "treering";
-/// Folders of a package that are searched for licences: bundled C libraries have them in their own.
+/// Depth of folders searched for licences: bundled C libraries have theirs in their own folders.
 const DEPTH: usize = 2;
 /// Prefixes of names of licence files, in lower case.
 const NAMES: [&str; 6] = ["license", "licence", "copying", "copyright", "notice", "unlicense"];
 
-/// The packages in the program for a target, ours among them, by name and version.
+/// Packages in the program for a target, including those of the workspace, by name and version.
 struct ProgramPackages {
     packages: Vec<Package>,
     /// Direct dependencies of each package.
@@ -30,7 +30,7 @@ impl ProgramPackages {
     fn read(root: &Path, target: &str) -> Result<Self, Box<dyn Error>> {
         let only = ["--locked", "--filter-platform", target].map(str::to_owned);
         let metadata = MetadataCommand::new().current_dir(root).other_options(only).exec()?;
-        let uses = reached(&metadata).ok_or("cargo metadata has no dependency graph")?;
+        let uses = compiled_packages(&metadata).ok_or("cargo metadata has no dependency graph")?;
         let mut packages = metadata.packages;
         packages.retain(|package| uses.contains_key(&package.id));
         packages.sort_by(|a, b| (&*a.name, &a.version).cmp(&(&*b.name, &b.version)));
@@ -42,18 +42,18 @@ impl ProgramPackages {
     }
 }
 
-/// All that the program is made of, by what is needed at run time: macros and build scripts are in
-/// none of its bytes.
-fn reached(metadata: &Metadata) -> Option<BTreeMap<PackageId, BTreeSet<PackageId>>> {
+/// Packages compiled into the program with their direct dependencies. Macros and build scripts only
+/// run at build time and are left out.
+fn compiled_packages(metadata: &Metadata) -> Option<BTreeMap<PackageId, BTreeSet<PackageId>>> {
     let nodes = &metadata.resolve.as_ref()?.nodes;
     let package = |id: &PackageId| metadata.packages.iter().find(|package| package.id == *id);
     let is_macro = |id: &PackageId| {
         package(id).is_some_and(|package| package.targets.iter().any(Target::is_proc_macro))
     };
     let first = metadata.packages.iter().find(|package| package.name == PROGRAM)?;
-    let mut waiting = vec![first.id.clone()];
+    let mut pending = vec![first.id.clone()];
     let mut packages_by_id = BTreeMap::new();
-    while let Some(id) = waiting.pop() {
+    while let Some(id) = pending.pop() {
         if packages_by_id.contains_key(&id) {
             continue;
         }
@@ -61,16 +61,18 @@ fn reached(metadata: &Metadata) -> Option<BTreeMap<PackageId, BTreeSet<PackageId
         let is_compiled_in = |kinds: &[cargo_metadata::DepKindInfo]| {
             kinds.iter().any(|kind| kind.kind == DependencyKind::Normal)
         };
-        let below = node.deps.iter().filter(|dependency| is_compiled_in(&dependency.dep_kinds));
-        let below = below.map(|dependency| dependency.pkg.clone()).filter(|id| !is_macro(id));
-        let below: BTreeSet<PackageId> = below.collect();
-        waiting.extend(below.iter().cloned());
-        packages_by_id.insert(id, below);
+        let dependencies =
+            node.deps.iter().filter(|dependency| is_compiled_in(&dependency.dep_kinds));
+        let dependencies =
+            dependencies.map(|dependency| dependency.pkg.clone()).filter(|id| !is_macro(id));
+        let dependencies: BTreeSet<PackageId> = dependencies.collect();
+        pending.extend(dependencies.iter().cloned());
+        packages_by_id.insert(id, dependencies);
     }
     Some(packages_by_id)
 }
 
-/// Every foreign package with its licences, and the text of each of them once.
+/// Every third-party package with its licences, and each licence text once.
 pub(crate) fn licenses(root: &Path, target: &str) -> Result<String, Box<dyn Error>> {
     let parts = ProgramPackages::read(root, target)?;
     let mut texts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -92,7 +94,7 @@ pub(crate) fn licenses(root: &Path, target: &str) -> Result<String, Box<dyn Erro
     Ok(page)
 }
 
-/// Files with licences in a folder and those below it.
+/// Licence files in a folder and below it.
 fn files(folder: &Path, depth: usize) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let mut licences = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -110,7 +112,7 @@ fn files(folder: &Path, depth: usize) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     Ok(licences)
 }
 
-/// The packages in CycloneDX 1.5, as JSON.
+/// The packages as a CycloneDX 1.5 document, in JSON.
 pub(crate) fn sbom(root: &Path, target: &str) -> Result<String, Box<dyn Error>> {
     let parts = ProgramPackages::read(root, target)?;
     let checksums = checksums(&fs::read_to_string(root.join("Cargo.lock"))?)?;
@@ -125,7 +127,7 @@ pub(crate) fn sbom(root: &Path, target: &str) -> Result<String, Box<dyn Error>> 
             "purl": reference(package),
         });
         if let Some(license) = &package.license {
-            // Older packages write a slash for OR.
+            // Older packages use a slash for OR.
             component_json["licenses"] = json!([{ "expression": license.replace('/', " OR ") }]);
         }
         let named = (package.name.to_string(), package.version.to_string());
@@ -136,10 +138,10 @@ pub(crate) fn sbom(root: &Path, target: &str) -> Result<String, Box<dyn Error>> 
     };
     let of = |id: &PackageId| parts.packages.iter().find(|package| package.id == *id);
     let dependencies = parts.packages.iter().map(|package| {
-        let mut below: Vec<String> =
+        let mut dependencies: Vec<String> =
             parts.uses[&package.id].iter().filter_map(of).map(reference).collect();
-        below.sort();
-        json!({ "ref": reference(package), "dependsOn": below })
+        dependencies.sort();
+        json!({ "ref": reference(package), "dependsOn": dependencies })
     });
     let program = parts.packages.iter().find(|package| package.name == PROGRAM);
     let libraries = parts.packages.iter().filter(|package| package.name != PROGRAM);
@@ -155,7 +157,7 @@ pub(crate) fn sbom(root: &Path, target: &str) -> Result<String, Box<dyn Error>> 
     Ok(format!("{page:#}\n"))
 }
 
-/// The checksums of the lock file, by name and version.
+/// Checksums in the lock file, by name and version.
 fn checksums(lock: &str) -> Result<BTreeMap<(String, String), String>, Box<dyn Error>> {
     let lock: toml::Table = lock.parse()?;
     let packages = lock.get("package").and_then(toml::Value::as_array);
@@ -189,8 +191,8 @@ mod tests {
         }
         let refs: Vec<&Value> = components.iter().map(|component| &component["bom-ref"]).collect();
         for dependency in page["dependencies"].as_array().unwrap() {
-            for below in dependency["dependsOn"].as_array().unwrap() {
-                assert!(refs.contains(&below), "{below}");
+            for reference in dependency["dependsOn"].as_array().unwrap() {
+                assert!(refs.contains(&reference), "{reference}");
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The scripts that build programs: each program has its own place, and no build removes what
-//! another has made. A stand-in for cargo says what it was asked to build.
+//! Scripts that build programs: each program has its own path, and no build removes the result of
+//! another. A fake cargo creates the requested programs.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::fs::{self, Permissions};
@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Writes its own options into the program that it is asked to build; fails where `fail` exists.
+/// Fake cargo: writes its options into the requested program; fails if the file `fail` exists.
 const CARGO: &str = r#"#!/bin/sh
 [ "$1" = build ] || exit 0
 folder=debug triple='' kind=plain
@@ -26,7 +26,7 @@ rm -f "$CARGO_TARGET_DIR/$triple$folder/treering"
 echo "$kind" >"$CARGO_TARGET_DIR/$triple$folder/treering"
 "#;
 
-/// A target directory of its own, with the stand-in.
+/// A target directory with the fake cargo.
 struct BuildSandbox {
     target: PathBuf,
 }
@@ -53,7 +53,7 @@ impl BuildSandbox {
         command.output().unwrap().status.success()
     }
 
-    /// The word in a program that was built.
+    /// Word in a built program.
     fn built(&self, program: &str) -> Option<String> {
         let text = fs::read_to_string(self.target.join(program)).ok()?;
         Some(text.trim().to_owned())

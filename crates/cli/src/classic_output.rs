@@ -33,7 +33,7 @@ impl ToolTerminal for StandardStreams {
     }
 
     fn wait_for_line(&mut self) {
-        // Any line will do, as will the end of the input.
+        // Any line continues, as does the end of the input.
         let _anything = io::stdin().lines().next();
     }
 }
@@ -43,8 +43,8 @@ pub(crate) fn say(line: &str) {
     let _nobody_listens = writeln!(io::stderr(), "{}", shown(line));
 }
 
-/// Escapes characters that would act on a terminal, in text that may contain foreign names;
-/// newline, carriage return, tab and backspace are kept.
+/// Escapes control characters in text that may contain names of others; newline, carriage return,
+/// tab and backspace are kept.
 pub(crate) fn shown(words: &str) -> String {
     let acts = |sign: char| is_unsafe(sign) && !matches!(sign, '\n' | '\r' | '\t' | '\u{8}');
     let mut shown = String::with_capacity(words.len());

@@ -15,12 +15,12 @@ pub(crate) fn trial_unix_ms() -> i64 {
     i64::try_from(unix_ms()).unwrap_or(i64::MAX)
 }
 
-/// The present time of the machine's zone, as `ctime` writes it, without newline.
+/// Local time as `ctime` writes it, without newline.
 pub(crate) fn local_time() -> String {
     Zoned::now().strftime("%a %b %e %H:%M:%S %Y").to_string()
 }
 
-/// The present day (UTC), as histories name it.
+/// Today's date (UTC), as histories name it.
 pub(crate) fn day() -> String {
     Timestamp::now().strftime("%Y-%m-%d").to_string()
 }

@@ -8,9 +8,9 @@ use clap::{Arg, ColorChoice, ValueEnum, value_parser};
 use crate::launcher::is_launched;
 
 /// Value of the color option; applies to all output of the process.
-static TYPED: OnceLock<ColorChoice> = OnceLock::new();
+static COLOR_CHOICE: OnceLock<ColorChoice> = OnceLock::new();
 
-/// The option, for every command of treering's own.
+/// Declares the option, for every command of treering's own.
 pub(crate) fn option() -> Arg {
     Arg::new("color")
         .long("color")
@@ -20,15 +20,14 @@ pub(crate) fn option() -> Arg {
         .help("Color the output: auto, always or never [default: auto]")
 }
 
-/// Reads the option from a command line that is not parsed yet, since the parser's errors obey it
-/// too.
+/// Reads the option from an unparsed command line, since it applies to the parser's errors, too.
 pub(crate) fn remember(typed: &[OsString]) -> ColorChoice {
-    *TYPED.get_or_init(|| find(typed).unwrap_or_default())
+    *COLOR_CHOICE.get_or_init(|| find(typed).unwrap_or_default())
 }
 
 /// True if output to a stream is colored; `is_terminal` says whether the stream is a terminal.
 pub(crate) fn is_wanted(is_terminal: bool) -> bool {
-    match TYPED.get().copied().unwrap_or_default() {
+    match COLOR_CHOICE.get().copied().unwrap_or_default() {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
         ColorChoice::Auto => {
@@ -40,7 +39,7 @@ pub(crate) fn is_wanted(is_terminal: bool) -> bool {
 
 /// True if the color option is `always`.
 pub(crate) fn is_forced() -> bool {
-    TYPED.get() == Some(&ColorChoice::Always)
+    COLOR_CHOICE.get() == Some(&ColorChoice::Always)
 }
 
 /// True if the terminal can neither color nor move its cursor (`TERM=dumb`).

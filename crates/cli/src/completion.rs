@@ -1,7 +1,7 @@
 //! Shell completion: the scripts that shells load, and the answers to their requests.
 //!
-//! A script asks the program itself for every word, so that it knows what is in the store. Nothing
-//! is changed for it, and what cannot be read offers nothing.
+//! For every word, a script runs the program itself, so that it knows the contents of the store.
+//! The program then changes nothing, and offers nothing from files that it cannot read.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -48,14 +48,14 @@ pub(crate) fn answer(typed: &[OsString]) -> Option<ExitCode> {
 
 /// Writes the script of a shell for treering, or for the imitated tools of these names.
 ///
-/// It asks the `treering` on the path, whatever else has the name of a tool.
+/// The script runs the `treering` on the path, even if another program has the name of the tool.
 pub(crate) fn write_script(shell: Shell, names: &[&str], out: &mut dyn Write) -> io::Result<()> {
     let shells = Shells::builtins();
     let Some(script) = shells.completer(&shell.to_string()) else {
         return Err(io::Error::other("a shell without completion"));
     };
     for name in names {
-        // Part of the name of a function.
+        // The name becomes part of the name of a shell function.
         let identifier = name.replace('+', "p");
         script.write_registration(VARIABLE, &identifier, name, "treering", out)?;
     }
@@ -126,10 +126,11 @@ pub(crate) fn trials() -> Vec<CompletionCandidate> {
     let about = |summary: &TrialSummary| {
         format!("{} {} {}", summary.workload, summary.mode.name(), summary.label).trim().to_owned()
     };
-    let all = ids.into_iter().zip(&summaries);
-    let all = all.map(|(id, one)| CompletionCandidate::new(id).help(Some(about(one).into())));
+    let trials_by_id = ids.into_iter().zip(&summaries);
+    let trials_by_id =
+        trials_by_id.map(|(id, one)| CompletionCandidate::new(id).help(Some(about(one).into())));
     let last = CompletionCandidate::new("last").help(Some("the newest trial".into()));
-    all.chain([last]).collect()
+    trials_by_id.chain([last]).collect()
 }
 
 pub(crate) fn labels() -> Vec<CompletionCandidate> {

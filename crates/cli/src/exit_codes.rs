@@ -1,5 +1,4 @@
-//! Every exit code with its meaning: the one table behind `treering --help`, and the one that
-//! docs/exit-codes.md has to show.
+//! Every exit code with its meaning, in one table for `treering --help` and docs/exit-codes.md.
 
 /// The gate of a comparison has no answer.
 pub(crate) const UNCLEAR: u8 = 5;
@@ -8,12 +7,12 @@ pub(crate) const UNCLEAR: u8 = 5;
 pub(crate) const BISECTION_ENDS: u8 = 255;
 /// `doctor --guard`: the device would not be formatted.
 pub(crate) const REFUSED: u8 = 1;
-/// `kernel check`: a kernel does not do for guests.
+/// `kernel check`: a kernel cannot be used for guests.
 pub(crate) const KERNEL_UNUSABLE: u8 = 1;
 /// `git bisect` is to skip the revision, which cannot be judged.
 pub(crate) const SKIPPED: u8 = 125;
 
-/// Codes with their meanings, the numbers ascending.
+/// Exit codes with their meanings, in ascending order.
 pub(crate) const TABLE: [(u8, &str); 21] = [
     (0, "done"),
     (
@@ -82,7 +81,7 @@ pub(crate) const TABLE: [(u8, &str); 21] = [
 /// Width of the meanings in the help, in columns.
 const WIDTH: usize = 90;
 
-/// The table for a terminal: a code, and its meaning in lines of its own.
+/// Formats the table for a terminal: each code, and its meaning in wrapped lines.
 pub(crate) fn help() -> String {
     let mut text = "Exit codes:\n".to_owned();
     for (code, meaning) in TABLE {

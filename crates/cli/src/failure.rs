@@ -11,7 +11,7 @@ use treering_sys::{has_panicked, report_panics};
 use crate::classic_output::say;
 use crate::exit_codes::BISECTION_ENDS;
 
-/// The system's words where no further file can be opened (`EMFILE`).
+/// Message of the system for `EMFILE`: no further file can be opened.
 const TOO_MANY_FILES: &str = "Too many open files";
 
 /// Prints a failure on standard error and returns its exit code.
@@ -51,8 +51,8 @@ pub(crate) fn show_refused(refused: &clap::Error, usage_exit: u8) -> ExitCode {
 }
 
 /// Runs `run` and reports panics in one line. A panic in any thread or forked process gives the
-/// exit code of a bug; a bisection has its own code for that.
-pub(crate) fn told_of_panics(run: impl FnOnce() -> ExitCode) -> ExitCode {
+/// exit code for bugs; a bisection has its own code for that.
+pub(crate) fn reporting_panics(run: impl FnOnce() -> ExitCode) -> ExitCode {
     report_panics(report_panic);
     let bug = ExitCode::from(Kind::Bug.code());
     let code = catch_unwind(AssertUnwindSafe(run)).unwrap_or(bug);

@@ -1,6 +1,7 @@
 //! The command line program: dispatches to the command that the user typed.
 //!
-//! A link with the name of an imitated tool is that tool. No logic here.
+//! Through a link with the name of an imitated tool, the program behaves like that tool. There is
+//! no logic here.
 
 mod arguments;
 mod classic_output;
@@ -22,7 +23,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    failure::told_of_panics(|| {
+    failure::reporting_panics(|| {
         let typed: Vec<_> = std::env::args_os().collect();
         answer(&typed)
     })

@@ -8,7 +8,7 @@ use treering_sys::{is_root, user_id};
 
 use crate::failure::Failure;
 
-/// The directory for a user's data: `$TREERING_DATA`, else `$XDG_DATA_HOME/treering`, else
+/// Directory for a user's data: `$TREERING_DATA`, else `$XDG_DATA_HOME/treering`, else
 /// `~/.local/share/treering`.
 pub(crate) fn data_dir() -> Result<PathBuf, Failure> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -23,7 +23,7 @@ pub(crate) fn data_dir() -> Result<PathBuf, Failure> {
         })
 }
 
-/// The store used when none is named.
+/// Path of the store that is used if none is named.
 pub(crate) fn default_store() -> Result<PathBuf, Failure> {
     Ok(data_dir()?.join("results.treering"))
 }
@@ -47,8 +47,8 @@ pub(crate) fn environment() -> Vec<(String, String)> {
 }
 
 /// Candidate directories for the records of the lab, best first: only `$TREERING_LAB` if that is
-/// set; for root `/run/treering`; then a directory per user in the directory for temporary files
-/// (`$TMPDIR`), which outlives a login; and, for the case that another user has taken that name,
+/// set; for root `/run/treering`; then a directory for this user in the directory for temporary
+/// files (`$TMPDIR`), which outlives a login; and, in case another user has taken that name,
 /// directories that only this user can write to.
 pub(crate) fn lab_dirs() -> Vec<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -80,7 +80,7 @@ fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
 
-/// Memory filesystems in which results can wait while their store is under test.
+/// Memory filesystems in which results can wait while their store is on the filesystem under test.
 pub(crate) fn staging_dirs() -> Vec<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     runtime.into_iter().chain([PathBuf::from("/dev/shm")]).filter(|dir| dir.is_dir()).collect()

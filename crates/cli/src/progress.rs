@@ -28,7 +28,7 @@ pub(crate) struct ProgressShow {
     bar: Option<ProgressBar>,
     ticker: Option<Ticker>,
     phase: String,
-    /// Lines about the layouts of an aging run; `None` for other runs.
+    /// Printer of lines about the layouts of an aging run; `None` for other runs.
     aging: Option<AgingLines>,
 }
 
@@ -103,21 +103,21 @@ impl TrialSink for ProgressShow {
     }
 }
 
-/// True for tasks that a dry run lists; walking and removing a temporary tree does not count.
+/// True for the tasks that a dry run lists; walks and the removal of a temporary tree are none.
 fn is_operation(kind: &str) -> bool {
     !matches!(kind, "walk native" | "remove native")
 }
 
 /// Thread that updates the rate in the bar from the workers' counters.
 struct Ticker {
-    over: Arc<AtomicBool>,
+    is_finished: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Ticker {
     fn begin(bar: ProgressBar, progress: Arc<RunProgress>) -> Self {
-        let over = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&over);
+        let is_finished = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&is_finished);
         let renew = move || {
             let mut last = (Instant::now(), progress.snapshot());
             while !seen.load(Ordering::Relaxed) {
@@ -132,15 +132,15 @@ impl Ticker {
                 last = now;
             }
         };
-        // If no thread can be made, the bar has no rate; the workers report the error.
+        // If the thread cannot be started, the bar has no rate; the workers report the error.
         let thread = Builder::new().name("progress".to_owned()).spawn(renew).ok();
-        Self { over, thread }
+        Self { is_finished, thread }
     }
 }
 
 impl Drop for Ticker {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
+        self.is_finished.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             let _its_panic_is_no_news = thread.join();
         }

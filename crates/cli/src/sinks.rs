@@ -13,9 +13,9 @@ use crate::failure::Failure;
 use crate::storage;
 
 /// Writes a trial to its store. If the store fails after the trial has begun, for example on a full
-/// disk, the trial is stopped in order, so that its measurements so far can be shown; a trial whose
-/// results are optional goes on.
-pub(crate) struct Recording<'a> {
+/// disk, the trial is stopped in an orderly way, so that its measurements so far can be shown; a
+/// trial with optional results continues.
+pub(crate) struct StoreSink<'a> {
     recorder: Recorder<'a>,
     /// True if the trial runs even when the store cannot record its beginning.
     is_optional: bool,
@@ -24,11 +24,11 @@ pub(crate) struct Recording<'a> {
     /// Error of the store, if some events could not be written.
     unwritten: &'a mut Option<Failure>,
     /// Number of events that may still be buffered, in case the store becomes writable again.
-    patience: u32,
+    buffer_left: u32,
 }
 
-impl<'a> Recording<'a> {
-    /// Maximum number of buffered events, in memory; enough for any but the longest trial.
+impl<'a> StoreSink<'a> {
+    /// Maximum number of events buffered in memory, enough for all but the longest trials.
     const EVENTS_MAX: u32 = 100_000;
 
     pub(crate) fn new(
@@ -37,7 +37,7 @@ impl<'a> Recording<'a> {
         stop: StopFlag,
         unwritten: &'a mut Option<Failure>,
     ) -> Self {
-        Self { recorder, is_optional, stop, unwritten, patience: Self::EVENTS_MAX }
+        Self { recorder, is_optional, stop, unwritten, buffer_left: Self::EVENTS_MAX }
     }
 
     fn missed(&mut self, error: &StoreError) {
@@ -52,12 +52,12 @@ impl<'a> Recording<'a> {
     }
 }
 
-impl TrialSink for Recording<'_> {
+impl TrialSink for StoreSink<'_> {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
         if self.unwritten.is_some() {
-            self.patience = self.patience.saturating_sub(1);
+            self.buffer_left = self.buffer_left.saturating_sub(1);
         }
-        if self.patience == 0 {
+        if self.buffer_left == 0 {
             return Ok(());
         }
         match self.recorder.record(event) {
@@ -68,7 +68,7 @@ impl TrialSink for Recording<'_> {
                 self.missed(&error);
                 Ok(())
             }
-            // Everything before it is on disk, too.
+            // A written end of a phase means that all earlier events are on disk, too.
             Ok(()) if matches!(event, TrialEvent::PhaseEnded(_) | TrialEvent::Ended { .. }) => {
                 *self.unwritten = None;
                 Ok(())
@@ -114,7 +114,7 @@ impl TrialSink for EventLines {
             .map_err(|error| SinkError::new("cannot write an event as JSON", error))?;
         line.push(b'\n');
         match self.out.write_all(&line).and_then(|()| self.out.flush()) {
-            // A reader that went away does not end the trial.
+            // A closed pipe does not end the trial.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 self.out = Box::new(io::sink());
                 Ok(())

@@ -13,7 +13,7 @@ use treering_store::{Access, Filter, Store, StoreError, TrialState};
 use crate::failure::Failure;
 use crate::stores::{failure, open_to_write};
 
-/// A store in memory. When dropped, the store stays with its manifest for the next command.
+/// A store in memory. If this is dropped, the store and its manifest stay for the next command.
 pub(crate) struct StagedStore {
     store: Store,
     manifest: StagedFile,
@@ -60,8 +60,8 @@ impl StagedStore {
     }
 }
 
-/// Moves in the trials that killed runs left in memory. Errors are printed, and the trials are kept
-/// for a later attempt.
+/// Moves trials that killed runs left in memory into their store. Errors are printed, and the
+/// trials are kept for a later attempt.
 pub(crate) fn take_over_waiting(place: &Path, dirs: &[PathBuf]) {
     for dir in dirs.iter().filter_map(|dir| own_staging_directory(dir, false).ok()) {
         for (name, manifest) in staged_files(&dir, &staged_prefix(place)) {
@@ -78,7 +78,7 @@ pub(crate) fn take_over_waiting(place: &Path, dirs: &[PathBuf]) {
 }
 
 fn take_over_one(place: &Path, staged: &Path, manifest: Option<StagedFile>) -> Result<(), Failure> {
-    // A run that lives may just be making its store.
+    // A running trial may just be creating its store.
     let lives = manifest.as_ref().is_some_and(StagedFile::is_in_use);
     if !has_trials(staged)? {
         return match manifest {
@@ -93,7 +93,7 @@ fn take_over_one(place: &Path, staged: &Path, manifest: Option<StagedFile>) -> R
     }
     let removed = match manifest {
         Some(manifest) => manifest.remove(),
-        // An earlier version wrote no manifests; its trials are in their place now.
+        // An earlier version wrote no manifests; the trials have been moved by now.
         None => remove_staged_files(staged),
     };
     removed.map_err(|error| unremoved(staged, &error))

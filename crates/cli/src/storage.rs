@@ -1,8 +1,9 @@
-//! Chooses the store of a command, and where results wait when the store is under test.
+//! Selects the store of a command, and where results wait while the store is on the filesystem
+//! under test.
 //!
-//! A store is never written on the filesystem under test. One that the user named there is refused;
-//! the default one is written in memory during the run and moved to its place at the end, or by the
-//! next command when the run was killed.
+//! A store is never written on the filesystem under test. A store there that the user named is
+//! rejected; the default one is kept in memory during the run and moved to its path at the end, or
+//! by the next command if the run was killed.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ use crate::staging::{StagedStore, take_over_waiting};
 pub(crate) use crate::stores::{failure, open_to_write};
 
 /// Destination of the results of a run.
-pub(crate) enum Keeping {
+pub(crate) enum ResultDestination {
     /// Results are discarded, as the user requested.
     Nowhere,
     /// Results are written directly to their store.
@@ -30,7 +31,7 @@ pub(crate) enum Keeping {
     },
 }
 
-impl Keeping {
+impl ResultDestination {
     /// Opens the destination for a run in this directory.
     pub(crate) fn open(
         named: Option<&Path>,
@@ -48,7 +49,7 @@ impl Keeping {
         if let Some(named) = named {
             refuse_under_test(named, targets)?;
         }
-        if !is_any(&place, targets)? {
+        if !is_under_test(&place, targets)? {
             return Ok(Self::Direct(open_to_write(&place)?));
         }
         let staged = stage(&place, targets, trial)?;
@@ -64,7 +65,7 @@ impl Keeping {
         }
     }
 
-    /// Caution about a staged store: it takes memory, and drops of caches do not free it.
+    /// Caution about a staged store: it occupies memory that drops of caches do not free.
     pub(crate) fn caution(&self) -> Option<Caution> {
         let Self::Staged { staged, place } = self else { return None };
         let message = format!(
@@ -76,7 +77,7 @@ impl Keeping {
     }
 
     /// Moves staged results to their store; returns the store that holds the results, if any.
-    pub(crate) fn settle(self) -> Result<Option<Store>, Failure> {
+    pub(crate) fn finish(self) -> Result<Option<Store>, Failure> {
         match self {
             Self::Nowhere => Ok(None),
             Self::Direct(store) => Ok(Some(store)),
@@ -119,9 +120,9 @@ pub(crate) fn no_results() -> Failure {
         .hint("`treering run compilebench --dir DIR` makes some")
 }
 
-/// A store that the user named is not on the filesystem of any of these.
+/// Rejects a store that the user named, if it is on the filesystem of one of these targets.
 pub(crate) fn refuse_under_test(named: &Path, targets: &[&Path]) -> Result<(), Failure> {
-    if !is_any(named, targets)? {
+    if !is_under_test(named, targets)? {
         return Ok(());
     }
     let message = format!("the store {} is on the filesystem under test", named.display());
@@ -132,26 +133,26 @@ pub(crate) fn refuse_under_test(named: &Path, targets: &[&Path]) -> Result<(), F
 }
 
 /// True if the store is on the filesystem of one of the targets.
-fn is_any(store: &Path, targets: &[&Path]) -> Result<bool, Failure> {
+fn is_under_test(store: &Path, targets: &[&Path]) -> Result<bool, Failure> {
     for target in targets {
-        if is_same(store, target)? {
+        if is_on_same_filesystem(store, target)? {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-fn is_same(store: &Path, target: &Path) -> Result<bool, Failure> {
+fn is_on_same_filesystem(store: &Path, target: &Path) -> Result<bool, Failure> {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     same_filesystem(&absolute(store), &absolute(target))
         .map_err(|error| Failure::environment(format!("cannot tell where the store is: {error}")))
 }
 
-/// Makes a store in the first memory filesystem that is not under test.
+/// Creates a store in the first memory filesystem that is not under test.
 fn stage(place: &Path, targets: &[&Path], trial: TrialId) -> Result<StagedStore, Failure> {
     let mut unusable = Vec::new();
     for dir in places::staging_dirs() {
-        if is_any(&dir, targets)? {
+        if is_under_test(&dir, targets)? {
             continue;
         }
         match own_staging_directory(&dir, true) {

@@ -6,7 +6,7 @@ use treering_store::{Access, Store, StoreError};
 
 use crate::failure::{Failure, Kind};
 
-/// A store's error as a failure.
+/// Converts a store's error to a failure.
 pub(crate) fn failure(error: &StoreError) -> Failure {
     let kind = match error {
         StoreError::NoSuchTrial { .. }
@@ -17,7 +17,7 @@ pub(crate) fn failure(error: &StoreError) -> Failure {
     Failure::of(kind, error).maybe_hint(error.hint())
 }
 
-/// Opens a store to record into, making it when it is missing.
+/// Opens a store to record into, creating it if missing.
 pub(crate) fn open_to_write(place: &Path) -> Result<Store, Failure> {
     Store::open(place, Access::ReadWrite).map_err(|error| failure(&error))
 }

@@ -1,6 +1,6 @@
-//! Listens to the output of `cargo test -- --show-output`: counts the results, collects the
-//! reasons of tests that skipped themselves (lines that begin with `skipped:`), and says which
-//! lines are worth showing. What passed tests printed otherwise is left away.
+//! Parses the output of `cargo test -- --show-output`: counts the results, collects the reasons of
+//! tests that skipped themselves (lines that begin with `skipped:`), and decides which lines to
+//! show. Other output of passed tests is not shown.
 
 use std::collections::BTreeSet;
 
@@ -11,21 +11,21 @@ const SKIPPED: &str = "skipped:";
 /// Parser of test output, line by line.
 #[derive(Default)]
 pub(super) struct OutputListener {
-    /// Within the output of passed tests.
+    /// True within the output of passed tests.
     in_successes: bool,
-    /// The test whose output is being heard.
+    /// Test whose output is being parsed.
     test: String,
     passed: usize,
     failed: usize,
     skipped_tests: BTreeSet<(usize, String)>,
     reasons: Vec<String>,
-    /// Counts the test programs, since names of tests repeat among them.
+    /// Number of test programs so far, since names of tests repeat among them.
     programs: usize,
 }
 
 impl OutputListener {
-    /// Takes one line and says whether to show it.
-    pub(super) fn hear(&mut self, line: &str) -> bool {
+    /// Parses one line, and reports whether to show it.
+    pub(super) fn parse_line(&mut self, line: &str) -> bool {
         if let Some(counts) = line.strip_prefix("test result: ") {
             self.in_successes = false;
             self.passed += count(counts, "passed");
@@ -54,7 +54,8 @@ impl OutputListener {
         !self.in_successes
     }
 
-    /// The sum. A failure without a failed test (it did not compile, it crashed) counts as one.
+    /// Counts of all results. A failure without a failed test (a crash, a compiler error) counts as
+    /// one.
     pub(super) fn tally(self, succeeded: bool) -> TestTally {
         let failed = if succeeded { self.failed } else { self.failed.max(1) };
         let passed = self.passed.saturating_sub(self.skipped_tests.len());
@@ -62,7 +63,7 @@ impl OutputListener {
     }
 }
 
-/// The number before a word: `ok. 12 passed; 0 failed; …`.
+/// Number before a word: `ok. 12 passed; 0 failed; …`.
 fn count(counts: &str, word: &str) -> usize {
     let before = counts.split(word).next().filter(|before| before.len() < counts.len());
     let number = before.and_then(|before| before.trim_end().rsplit(' ').next());
@@ -107,7 +108,7 @@ test result: FAILED. 2 passed; 1 failed; 4 ignored; 0 measured; 0 filtered out; 
     fn skipped_tests_are_not_counted_as_passed() {
         let mut listener = OutputListener::default();
         for line in OUTPUT.lines() {
-            listener.hear(line);
+            listener.parse_line(line);
         }
         let tally = listener.tally(false);
         assert_eq!((tally.passed, tally.failed), (1, 1));
@@ -117,7 +118,7 @@ test result: FAILED. 2 passed; 1 failed; 4 ignored; 0 measured; 0 filtered out; 
     #[test]
     fn output_of_passed_tests_is_hidden_and_failures_are_shown() {
         let mut listener = OutputListener::default();
-        let shown: Vec<&str> = OUTPUT.lines().filter(|line| listener.hear(line)).collect();
+        let shown: Vec<&str> = OUTPUT.lines().filter(|line| listener.parse_line(line)).collect();
         let shown = shown.join("\n");
         assert!(!shown.contains("talk"), "{shown}");
         for kept in ["test b ... ok", "skipped: needs root", "why c failed", "test result: "] {
@@ -134,7 +135,7 @@ test result: FAILED. 2 passed; 1 failed; 4 ignored; 0 measured; 0 filtered out; 
     #[test]
     fn custom_test_programs_may_skip() {
         let mut listener = OutputListener::default();
-        assert!(listener.hear("skipped: no loop devices"));
+        assert!(listener.parse_line("skipped: no loop devices"));
         assert_eq!(listener.tally(true).skipped, ["no loop devices"]);
     }
 }

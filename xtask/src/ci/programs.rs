@@ -1,4 +1,4 @@
-//! The test programs of the workspace: building them, and what each of them holds of the machine.
+//! The test programs of the workspace: building them, and which of them hold loop devices.
 
 use std::error::Error;
 use std::io::BufReader;
@@ -9,42 +9,42 @@ use cargo_metadata::{Message, MetadataCommand, TargetKind};
 
 use crate::checkout;
 
-/// Programs whose tests hold loop devices and mounts, with how many tests run at a time for each
-/// CPU: those of `documents` mostly wait until a command of a page has run for some seconds.
+/// Programs whose tests hold loop devices and mounts, and their number of concurrent tests for each
+/// CPU. Tests of `documents` mostly wait for commands of a page that run for some seconds.
 const ON_DEVICES: [(&str, usize); 3] = [("documents", 3), ("cli", 2), ("devices", 1)];
 
-/// Asks for the tests that boot kernels.
+/// Environment variable that enables the tests that boot kernels.
 const KERNELS: &str = "TREERING_KERNELS";
-/// Names the static program for guests. Where it is missing, those tests build one, which takes
-/// minutes.
+/// Environment variable with the path of the static program for guests. If it is not set, those
+/// tests build the program, which takes minutes.
 const STATIC: &str = "TREERING_STATIC";
-/// Builds it on the way.
+/// Compiler wrapper that also builds the static program.
 const WRAPPER: &str = "scripts/rustc-static.sh";
 
-/// One program.
+/// A test program.
 #[derive(Clone, Debug)]
 pub(crate) struct CiProgram {
-    /// The package's name.
+    /// Name of the package.
     pub(crate) package: String,
     version: String,
-    /// The target's name: `cli`, or that of the library.
+    /// Name of the target: `cli`, or that of the library.
     pub(crate) target: String,
-    /// The package's folder, in which its tests begin.
+    /// Folder of the package, the working directory of its tests.
     folder: PathBuf,
     executable: PathBuf,
-    /// Only tests with this in their names; empty: all.
+    /// Part of the names of the tests to run; empty for all tests.
     filter: &'static str,
-    /// The program itself, static, where kernels are to be booted and it was built.
+    /// The static program for guests, if kernels are to be booted and it was built.
     guest: Option<PathBuf>,
 }
 
 impl CiProgram {
-    /// True if its tests hold loop devices; such programs run one after the other.
+    /// True if the tests hold loop devices; such programs run one after the other.
     pub(crate) fn is_on_devices(&self) -> bool {
         ON_DEVICES.iter().any(|(name, _)| *name == self.target)
     }
 
-    /// The program with those of its tests that have this in their names.
+    /// Limits the program to the tests with this text in their names.
     pub(crate) fn only(self, filter: &'static str) -> Self {
         Self { filter, ..self }
     }
@@ -55,7 +55,7 @@ impl CiProgram {
         cpus * listed.map_or(1, |(_, threads)| *threads)
     }
 
-    /// The command that runs its tests, as cargo would.
+    /// Command that runs the tests, as cargo would.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.executable);
         command
@@ -69,7 +69,7 @@ impl CiProgram {
     }
 }
 
-/// Builds all of them, sorted by package and target.
+/// Builds all test programs, sorted by package and target.
 pub(crate) fn build(root: &Path) -> Result<Vec<CiProgram>, Box<dyn Error>> {
     let packages = MetadataCommand::new().current_dir(root).no_deps().exec()?.packages;
     let is_set = |name: &str| std::env::var_os(name).is_some();
@@ -83,19 +83,24 @@ pub(crate) fn build(root: &Path) -> Result<Vec<CiProgram>, Box<dyn Error>> {
     let output = child.stdout.take().ok_or("cargo has no output")?;
     let (mut programs_found, mut guest) = (Vec::new(), None);
     for message in Message::parse_stream(BufReader::new(output)) {
-        let Message::CompilerArtifact(made) = message? else { continue };
-        if is_wrapped && made.target.name == "treering" && !made.profile.test {
-            guest = made.executable.as_ref().and_then(|program| static_twin(program.as_std_path()));
+        let Message::CompilerArtifact(artifact) = message? else { continue };
+        if is_wrapped && artifact.target.name == "treering" && !artifact.profile.test {
+            guest = artifact
+                .executable
+                .as_ref()
+                .and_then(|program| static_build(program.as_std_path()));
         }
-        let Some(executable) = made.executable.filter(|_| made.profile.test) else { continue };
-        let package = packages.iter().find(|package| package.id == made.package_id);
+        let Some(executable) = artifact.executable.filter(|_| artifact.profile.test) else {
+            continue;
+        };
+        let package = packages.iter().find(|package| package.id == artifact.package_id);
         if let Some(package) = package
-            && !made.target.kind.contains(&TargetKind::Example)
+            && !artifact.target.kind.contains(&TargetKind::Example)
         {
             programs_found.push(CiProgram {
                 package: package.name.to_string(),
                 version: package.version.to_string(),
-                target: made.target.name,
+                target: artifact.target.name,
                 folder: package.manifest_path.parent().ok_or("a manifest in no folder")?.into(),
                 executable: executable.into(),
                 filter: "",
@@ -111,9 +116,9 @@ pub(crate) fn build(root: &Path) -> Result<Vec<CiProgram>, Box<dyn Error>> {
     Ok(programs_found)
 }
 
-/// The static twin of a program, unless it is older: then it is not of the same sources.
-fn static_twin(program: &Path) -> Option<PathBuf> {
-    let twin = program.parent()?.join("deps/treering-static");
-    let made = |path: &Path| path.metadata().and_then(|file| file.modified()).ok();
-    (made(&twin)? >= made(program)?).then_some(twin)
+/// Path of the static build of a program, unless it is older and thus of other sources.
+fn static_build(program: &Path) -> Option<PathBuf> {
+    let static_program = program.parent()?.join("deps/treering-static");
+    let modified_at = |path: &Path| path.metadata().and_then(|file| file.modified()).ok();
+    (modified_at(&static_program)? >= modified_at(program)?).then_some(static_program)
 }

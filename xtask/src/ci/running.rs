@@ -1,9 +1,9 @@
-//! Running test programs: those that hold loop devices one after the other, and beside them all
-//! that only computes: the other programs, two at a time, the tests in documentation, and steps
-//! after those.
+//! Running test programs: those that hold loop devices one after the other, and concurrently all
+//! work that needs none: the other programs, two at a time, the documentation tests, and the steps
+//! after the tests.
 //!
-//! cargo would run all of them one after the other, and tests on filesystems wait more than they
-//! compute. What a program prints is shown as a whole when it ends.
+//! cargo would run them all one after the other, although tests on filesystems mostly wait. Output
+//! of a program is shown when it ends.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -31,8 +31,8 @@ struct ProgramOutcome {
     timed: Vec<TestTime>,
 }
 
-/// Runs the programs and the documentation tests; lists the slowest tests. `afterwards` runs when
-/// all but the programs on loop devices have ended.
+/// Runs the programs and the documentation tests, and lists the slowest tests. `afterwards` runs
+/// when all other programs than those on loop devices have ended.
 pub(crate) fn run_all(
     root: &Path,
     programs: &[CiProgram],
@@ -83,7 +83,7 @@ fn run(programs: &[CiProgram], afterwards: impl FnOnce()) -> ProgramOutcome {
     let [on_devices, others] = [on_devices, others].map(|group| Mutex::new(group.into_iter()));
     thread::scope(|scope| {
         scope.spawn(|| one_after_another(&on_devices));
-        // Two at a time: the last test of a program often leaves a CPU with nothing to do.
+        // Two programs run at a time: the last test of a program often leaves a CPU idle.
         let second = scope.spawn(|| one_after_another(&others));
         one_after_another(&others);
         second.join().expect("a program that fails does not panic");
@@ -96,7 +96,8 @@ fn next_program<'p>(group: &Mutex<vec::IntoIter<&'p CiProgram>>) -> Option<&'p C
     group.lock().expect("no thread panics holding it").next()
 }
 
-/// One program to its end: what of its output is shown, its results, and how long its tests took.
+/// Runs a program to its end; returns the output to show, the results, and the durations of its
+/// tests.
 fn run_program(program: &CiProgram) -> Result<(String, TestTally, Vec<TestTime>), Box<dyn Error>> {
     let threads = program.threads(thread::available_parallelism().map_or(2, usize::from));
     let began = Instant::now();
@@ -109,8 +110,8 @@ fn run_program(program: &CiProgram) -> Result<(String, TestTally, Vec<TestTime>)
     let (mut listener, mut times) = (OutputListener::default(), TestTimes::default());
     let mut text = String::new();
     if let Some(output) = child.stdout.take() {
-        hear(output, &mut listener, &mut |line, is_shown| {
-            times.hear(line, began.elapsed());
+        read_lines(output, &mut listener, &mut |line, is_shown| {
+            times.parse_line(line, began.elapsed());
             if is_shown {
                 text += line;
                 text += "\n";
@@ -125,7 +126,7 @@ fn run_program(program: &CiProgram) -> Result<(String, TestTally, Vec<TestTime>)
     Ok((text, listener.tally(status.success()), timed))
 }
 
-/// The tests in documentation, by cargo.
+/// Runs the documentation tests with cargo.
 fn documentation(root: &Path) -> Result<TestTally, Box<dyn Error>> {
     let mut child = checkout::cargo()
         .args(["test", "--workspace", "--doc", "--no-fail-fast"])
@@ -134,13 +135,13 @@ fn documentation(root: &Path) -> Result<TestTally, Box<dyn Error>> {
         .spawn()?;
     let mut listener = OutputListener::default();
     if let Some(output) = child.stdout.take() {
-        hear(output, &mut listener, &mut |line, _| println!("{line}"))?;
+        read_lines(output, &mut listener, &mut |line, _| println!("{line}"))?;
     }
     Ok(listener.tally(child.wait()?.success()))
 }
 
-/// Hands on every line, with whether it is worth showing.
-fn hear(
+/// Passes every line to `on_result`, with true if the line is to be shown.
+fn read_lines(
     output: impl std::io::Read,
     listener: &mut OutputListener,
     on_result: &mut dyn FnMut(&str, bool),
@@ -148,7 +149,7 @@ fn hear(
     for line in BufReader::new(output).split(b'\n') {
         let line = line?;
         let line = String::from_utf8_lossy(&line);
-        let is_shown = listener.hear(&line);
+        let is_shown = listener.parse_line(&line);
         on_result(&line, is_shown);
     }
     Ok(())

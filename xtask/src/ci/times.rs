@@ -1,7 +1,7 @@
 //! Test durations, derived from the times at which results were printed.
 //!
-//! The stable test harness tells no times. It starts tests in the order of their names, the next
-//! one as soon as one has ended, so that the moments of the results give those of the starts.
+//! The stable test harness prints no times. It starts tests in the order of their names, the next
+//! as soon as one has ended, so the times of the results are also the start times.
 
 use std::time::Duration;
 
@@ -9,26 +9,26 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TestTime {
     pub(super) duration: Duration,
-    /// The program and the test.
+    /// Names of the program and the test.
     pub(super) name: String,
 }
 
-/// Notes the results of one program.
+/// Times of the results of one program.
 #[derive(Default)]
 pub(super) struct TestTimes {
-    /// Tests in the order in which they ended, with the time since the program's start.
+    /// Tests in the order in which they ended, with the time since the start of the program.
     ended: Vec<(String, Duration)>,
 }
 
 impl TestTimes {
-    /// Takes a line that was printed so long after the start.
-    pub(super) fn hear(&mut self, line: &str, since_start: Duration) {
+    /// Parses a line that was printed at this time after the start.
+    pub(super) fn parse_line(&mut self, line: &str, since_start: Duration) {
         if let Some(name) = result_of(line) {
             self.ended.push((name.to_owned(), since_start));
         }
     }
 
-    /// All tests, when so many ran at a time.
+    /// Durations of all tests, if `threads` tests ran at a time.
     pub(super) fn durations(self, program: &str, threads: usize) -> Vec<TestTime> {
         let mut names: Vec<&str> = self.ended.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
@@ -44,7 +44,7 @@ impl TestTimes {
     }
 }
 
-/// The test of a line such as `test a::b ... ok`.
+/// Name of the test in a line such as `test a::b ... ok`.
 fn result_of(line: &str) -> Option<&str> {
     let (name, result) = line.strip_prefix("test ")?.split_once(" ... ")?;
     let is_over = ["ok", "FAILED"].iter().any(|word| result.starts_with(word));
@@ -68,7 +68,7 @@ mod tests {
             ("test c ... ok", 9),
             ("test result: FAILED. 3 passed; 1 failed", 9),
         ] {
-            times.hear(line, Duration::from_secs(at));
+            times.parse_line(line, Duration::from_secs(at));
         }
         let durations: Vec<(String, u64)> = times
             .durations("p", 2)

@@ -1,43 +1,43 @@
-//! Below the command line nobody talks, ends the process, reads the environment or asks for the
-//! wall clock: results are events or values, and what the outside says is handed in. clippy.toml
-//! bans the same; this check also sees what clippy does not expand, and names what would be right.
+//! Only the command line prints, ends the process, reads the environment or asks for the wall
+//! clock; the other crates return events or values, and get such inputs as parameters. clippy.toml
+//! has the same bans; this check also sees unexpanded macros, and advises what to do instead.
 
 use super::Problem;
 use super::tree::CheckoutTree;
 
 const CLI: &str = "crates/cli/";
 
-/// Programs beside a library, which have nobody else to speak for them.
+/// Programs beside a library, which have to print for themselves.
 const OWN_PROGRAMS: &[&str] = &["/build.rs", "/benches/", "/examples/"];
 
-const SPEAK: &str = "the command line speaks: push an event or return an error";
-const HAND_IN: &str = "let the command line hand it in";
+const PRINT_ADVICE: &str = "the command line speaks: push an event or return an error";
+const PARAMETER_ADVICE: &str = "let the command line hand it in";
 
-/// Forbidden pattern, and advice.
+/// Forbidden patterns, each with advice.
 const FORBIDDEN: &[(&str, &str)] = &[
-    ("println!", SPEAK),
-    ("eprintln!", SPEAK),
-    ("print!", SPEAK),
-    ("eprint!", SPEAK),
-    ("dbg!", SPEAK),
-    ("io::stdout", SPEAK),
-    ("io::stderr", SPEAK),
+    ("println!", PRINT_ADVICE),
+    ("eprintln!", PRINT_ADVICE),
+    ("print!", PRINT_ADVICE),
+    ("eprint!", PRINT_ADVICE),
+    ("dbg!", PRINT_ADVICE),
+    ("io::stdout", PRINT_ADVICE),
+    ("io::stderr", PRINT_ADVICE),
     ("process::exit", "return an error; only the command line ends the process"),
-    ("env::var", HAND_IN),
-    ("env::var_os", HAND_IN),
-    ("env::vars", HAND_IN),
-    ("env::vars_os", HAND_IN),
-    ("env::args", HAND_IN),
-    ("env::args_os", HAND_IN),
-    ("env::current_dir", HAND_IN),
-    ("env::current_exe", HAND_IN),
-    ("env::home_dir", HAND_IN),
-    ("env::temp_dir", HAND_IN),
-    ("env::set_var", HAND_IN),
-    ("env::set_current_dir", HAND_IN),
-    ("SystemTime::now", HAND_IN),
-    ("Timestamp::now", HAND_IN),
-    ("Zoned::now", HAND_IN),
+    ("env::var", PARAMETER_ADVICE),
+    ("env::var_os", PARAMETER_ADVICE),
+    ("env::vars", PARAMETER_ADVICE),
+    ("env::vars_os", PARAMETER_ADVICE),
+    ("env::args", PARAMETER_ADVICE),
+    ("env::args_os", PARAMETER_ADVICE),
+    ("env::current_dir", PARAMETER_ADVICE),
+    ("env::current_exe", PARAMETER_ADVICE),
+    ("env::home_dir", PARAMETER_ADVICE),
+    ("env::temp_dir", PARAMETER_ADVICE),
+    ("env::set_var", PARAMETER_ADVICE),
+    ("env::set_current_dir", PARAMETER_ADVICE),
+    ("SystemTime::now", PARAMETER_ADVICE),
+    ("Timestamp::now", PARAMETER_ADVICE),
+    ("Zoned::now", PARAMETER_ADVICE),
 ];
 
 pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {

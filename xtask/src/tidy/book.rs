@@ -1,6 +1,6 @@
-//! The book of the documents: `docs/SUMMARY.md` names each page in `docs` once, in the order in
-//! which it is to be read. Pages of use are short, and measurements are in `docs/evidence`. The
-//! targets of the links are checked in `links`.
+//! The book of the documents: `docs/SUMMARY.md` names each page in `docs` once, in reading order.
+//! How-to pages are short, and measurements are in `docs/evidence`. Targets of links are checked in
+//! `links`.
 
 use super::Problem;
 use super::tree::CheckoutTree;
@@ -9,10 +9,10 @@ pub(super) const FOLDER: &str = "docs/";
 /// Table of contents of the book.
 pub(super) const SUMMARY: &str = "docs/SUMMARY.md";
 
-/// Parts of the book whose pages describe use.
-const PARTS_OF_USE: &[&str] = &["Start", "How to"];
-/// Maximum number of lines of a page of use.
-const MAX_LINES_OF_USE: usize = 170;
+/// Parts of the book with how-to pages.
+const HOW_TO_PARTS: &[&str] = &["Start", "How to"];
+/// Maximum number of lines of a how-to page.
+const HOW_TO_LINES_MAX: usize = 170;
 /// The part of the book for measurements, and the folder of its pages.
 const EVIDENCE: (&str, &str) = ("Evidence", "evidence/");
 
@@ -21,12 +21,12 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
         return Vec::new();
     };
     let mut problems = pages_not_named_once(tree, &summary.text);
-    problems.extend(long_pages_of_use(tree, &summary.text));
+    problems.extend(long_how_to_pages(tree, &summary.text));
     problems.extend(pages_in_the_wrong_part(&summary.text));
     problems
 }
 
-/// Each linked page with the part of the book that it is in.
+/// Each linked page with its part of the book.
 fn pages_by_part(summary: &str) -> Vec<(&str, &str)> {
     let mut part = "";
     let mut pages = Vec::new();
@@ -40,8 +40,8 @@ fn pages_by_part(summary: &str) -> Vec<(&str, &str)> {
     pages
 }
 
-fn long_pages_of_use(tree: &CheckoutTree, summary: &str) -> Vec<Problem> {
-    let pages = pages_by_part(summary).into_iter().filter(|(part, _)| PARTS_OF_USE.contains(part));
+fn long_how_to_pages(tree: &CheckoutTree, summary: &str) -> Vec<Problem> {
+    let pages = pages_by_part(summary).into_iter().filter(|(part, _)| HOW_TO_PARTS.contains(part));
     let lines_of = |page: &str| {
         let path = format!("{FOLDER}{page}");
         let file = tree.documents().find(|file| file.path == path)?;
@@ -49,7 +49,7 @@ fn long_pages_of_use(tree: &CheckoutTree, summary: &str) -> Vec<Problem> {
     };
     pages
         .filter_map(|(_, page)| lines_of(page))
-        .filter(|(_, lines)| *lines > MAX_LINES_OF_USE)
+        .filter(|(_, lines)| *lines > HOW_TO_LINES_MAX)
         .map(|(path, lines)| {
             let finding = format!("{lines} lines on a page of use");
             let advice = "move measurements to docs/evidence, or a topic to a page of its own";

@@ -1,5 +1,5 @@
-//! No line of Rust is wider than 100 columns. Exempt is what cannot be broken: a line with an
-//! address in it, and the inside of a literal over several lines (goldens, SQL).
+//! No line of Rust is wider than 100 columns. Lines that cannot be broken are exempt: those with a
+//! URL, and the inside of a literal over several lines (goldens, SQL).
 
 use super::Problem;
 use super::tree::CheckoutTree;

@@ -1,5 +1,5 @@
-//! A dependency of ours is a decision: xtask/dependencies.toml lists each with one line of reason
-//! under `[direct]`. What no package uses any more leaves the list again.
+//! Every dependency is a decision: xtask/dependencies.toml lists each with one line of reason under
+//! `[direct]`. An entry that no package uses any more must be removed.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ fn used(tree: &CheckoutTree) -> BTreeMap<String, String> {
             used.insert(dependency.name.clone(), manifest(package));
         }
     }
-    // The fuzz crate is a workspace of its own; without a target cargo cannot describe it.
+    // The fuzz crate is a separate workspace, and cargo cannot describe it unless it has a target.
     let fuzz = tree.manifest(FUZZ);
     let root = tree.manifest(ROOT);
     let shared = root.get("workspace").and_then(|workspace| workspace.get("dependencies"));
@@ -67,11 +67,11 @@ fn used(tree: &CheckoutTree) -> BTreeMap<String, String> {
     used
 }
 
-/// The names of the packages in a table of dependencies that are not folders of ours.
+/// Names of packages in a table of dependencies that are not in the workspace.
 fn external(table: &toml::Table) -> impl Iterator<Item = String> {
     let ours = |value: &toml::Value| value.get("path").is_some();
     table.iter().filter(move |(_, value)| !ours(value)).map(|(key, value)| {
-        // A renamed one is known by the name of its package.
+        // A renamed dependency counts by the name of its package.
         let package = value.get("package").and_then(toml::Value::as_str);
         package.unwrap_or(key).to_owned()
     })

@@ -1,9 +1,9 @@
-//! Filesystems have one table, `crates/model/src/filesystems`: elsewhere nobody writes out
-//! the name of one, its number, or the magic bytes on its devices. Code that is for one filesystem
-//! only says so with a constant of the table, in a list with a line for each.
+//! Filesystems have one table, `crates/model/src/filesystems`: other code must not contain the name
+//! of a filesystem, its magic number, or the magic bytes on its devices. Code for a single
+//! filesystem says so with a constant of the table, in a list with one line for each.
 //!
-//! A text with a blank in it is for people (help, hints, messages), and tests may say what they
-//! like.
+//! A text with a space in it is for people (help, hints, messages) and may name a filesystem, as
+//! may tests.
 
 use std::collections::BTreeSet;
 
@@ -13,20 +13,20 @@ use super::tree::CheckoutTree;
 
 const TABLE: &str = "crates/model/src/filesystems/";
 
-/// Words of imitated tools (dbench calls one of its backends `nfs`), and names of shipped plans,
-/// which say what they ask about.
+/// Files with words of imitated tools (dbench calls one of its backends `nfs`), or with names of
+/// shipped plans, which name the filesystems that they compare.
 const OTHER_NAMES: &[&str] = &["crates/tools/", "crates/conduct/src/plan/shipped.rs"];
 
-/// Magic bytes shorter than this are in too many other texts.
+/// Minimum length of magic bytes to look for: shorter ones occur in too many other texts.
 const MAGIC_CHARS_MIN: usize = 4;
 
 /// Constructors of table entries and signatures from names.
-const MAKERS: &[&str] = &["mounted", "known", "on_disk", "at"];
+const CONSTRUCTORS: &[&str] = &["mounted", "known", "on_disk", "at"];
 
 /// Names, magic numbers and magic bytes in the table.
 #[derive(Default)]
 struct NameTable {
-    /// In lower case.
+    /// Names in lower case.
     names: BTreeSet<String>,
     numbers: BTreeSet<u64>,
     magics: BTreeSet<String>,
@@ -61,7 +61,7 @@ impl NameTable {
         for window in tokens.windows(3) {
             let [before, sign, literal] = window else { continue };
             let is_named = before.text == "name" && sign.text == ":";
-            let is_made = MAKERS.contains(&before.text.as_str()) && sign.text == "(";
+            let is_made = CONSTRUCTORS.contains(&before.text.as_str()) && sign.text == "(";
             if (is_named || is_made)
                 && let Some(name) = text_of(&literal.text).filter(|name| !name.is_empty())
             {
@@ -96,14 +96,14 @@ fn text_of(literal: &str) -> Option<&str> {
     literal.strip_prefix('"')?.strip_suffix('"')
 }
 
-/// A hexadecimal number: magic numbers are written so.
+/// Value of a hexadecimal number, the form of magic numbers.
 fn number(literal: &str) -> Option<u64> {
     let digits: String = literal.strip_prefix("0x")?.chars().filter(|c| *c != '_').collect();
     let digits = digits.trim_end_matches("u64").trim_end_matches("u32").trim_end_matches("u16");
     u64::from_str_radix(digits, 16).ok()
 }
 
-/// Numbers of types have their bits all over; places on a device are round.
+/// True for numbers with many one bits, as magic numbers have; offsets on a device have few.
 fn is_magic(number: &u64) -> bool {
     *number > 0xff && number.count_ones() >= 4
 }

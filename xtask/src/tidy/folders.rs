@@ -1,4 +1,5 @@
-//! A folder of code has at most 20 files: what belongs to one subject then has a folder of its own.
+//! A folder of code has at most 20 files; in a larger one, the files on one subject get their own
+//! folder.
 
 use std::collections::BTreeMap;
 

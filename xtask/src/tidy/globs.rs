@@ -1,6 +1,6 @@
-//! Names are imported one by one. A glob, `use super::*` above all, hides who uses what. Exempt
-//! are preludes of other crates, which are made for it. The lint of clippy has no such rule: it
-//! either lets `use super::*` pass in tests, or refuses preludes.
+//! Names are imported one by one. A glob such as `use super::*` hides which names are used where.
+//! Preludes of other crates are exempt, since they are made for globs. clippy's lint has no such
+//! rule: it either permits `use super::*` in tests, or rejects preludes.
 
 use proc_macro2::Span;
 use syn::UseTree;

@@ -1,4 +1,5 @@
-//! Every .rs file begins with `//!`, 1 to 12 lines: what lives here, what does not, why.
+//! Every .rs file begins with `//!`, 1 to 12 lines: the content of the file, related content
+//! elsewhere, and reasons.
 
 use super::Problem;
 use super::tree::CheckoutTree;

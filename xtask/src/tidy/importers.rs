@@ -1,13 +1,13 @@
-//! Importers are pure: the `import` folder of a tool's crate names neither the engine nor the rest
-//! of its crate, but for `report`, which is as pure.
+//! Importers are pure: the `import` folder of a tool's crate uses neither the engine nor the rest
+//! of its crate, except for `report`, which is pure as well.
 
 use super::Problem;
 use super::tree::CheckoutTree;
 
-/// Crates that reach the kernel, or that run workloads.
+/// Crates that make system calls or run workloads.
 const IMPURE: &[&str] =
     &["treering_script", "treering_engine", "treering_sys", "treering_lab", "treering_observe"];
-/// Modules of its own crate that an importer may name.
+/// Modules of its own crate that an importer may use.
 const PURE: &[&str] = &["import", "report"];
 
 pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {

@@ -1,7 +1,7 @@
-//! The import rule of the house: model <- sys, stats, trace <- engine <- tools, machine <- conduct
-//! <- cli. The store and the report know model, stats and trace only. A package's room is read off
-//! the place of its manifest. Dev-dependencies obey too, except that any package may use `testkit`,
-//! and that the tests of a room may use the rooms below the command line that it serves.
+//! Layers of packages and their imports: model <- sys, stats, trace <- engine <- tools, machine <-
+//! conduct <- cli. The store and the report import model, stats and trace only. The folder of a
+//! package decides its layer. Dev-dependencies obey as well, except that any package may use
+//! `testkit`, and that tests of a layer may use the layers below the command line that it serves.
 
 use super::Problem;
 use super::tree::{CheckoutTree, Dependency, Package};
@@ -13,7 +13,7 @@ enum PackageLayer {
     Stats,
     Trace,
     Engine,
-    /// Shared by the tools.
+    /// Code shared by the tools.
     Kit,
     /// A tool, by the name of its folder.
     Tool,
@@ -24,23 +24,23 @@ enum PackageLayer {
     Store,
     Report,
     Cli,
-    /// The test library: for tests only.
+    /// The test library: a dev-dependency only.
     Testkit,
-    /// xtask, fuzz targets, benches: nobody imports them, they import anything.
+    /// xtask, fuzz targets, benches: they may import any package, and none imports them.
     Outside,
-    /// Under `crates/`, but in no room.
+    /// A folder under `crates/` that belongs to no layer.
     Nowhere,
 }
 
-/// Tools that are made of others.
+/// Tools that are composed of others.
 const COMPOSED: [(&str, &[&str]); 2] = [("age", &["compilebench"]), ("io500", &["ior", "mdtest"])];
 
 pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for package in &tree.packages {
-        if room(&package.folder) == PackageLayer::Nowhere {
-            let finding = format!("`{}` stands in no room", package.name);
-            let advice = "move it into a room of ARCHITECTURE.md; the command line is crates/cli";
+        if layer_of(&package.folder) == PackageLayer::Nowhere {
+            let finding = format!("`{}` is in no layer", package.name);
+            let advice = "move it into a layer of ARCHITECTURE.md; the command line is crates/cli";
             problems.push(Problem::new(&manifest(package), 1, finding, advice));
             continue;
         }
@@ -57,7 +57,7 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
 
 fn fault(package: &Package, dependency: &Dependency) -> Option<String> {
     let folder = dependency.folder.as_deref()?;
-    let (from, to) = (room(&package.folder), room(folder));
+    let (from, to) = (layer_of(&package.folder), layer_of(folder));
     let is_allowed = match (from, to) {
         (PackageLayer::Outside, _) => true,
         (_, PackageLayer::Cli | PackageLayer::Outside | PackageLayer::Nowhere) => false,
@@ -65,7 +65,7 @@ fn fault(package: &Package, dependency: &Dependency) -> Option<String> {
         (_, PackageLayer::Testkit) => dependency.dev,
         (PackageLayer::Tool, PackageLayer::Tool) => is_composed(&package.folder, folder),
         (PackageLayer::Conduct, PackageLayer::Registry | PackageLayer::Kit) => dependency.dev,
-        _ => from == to || below(from).contains(&to),
+        _ => from == to || allowed_layers(from).contains(&to),
     };
     if is_allowed {
         return None;
@@ -77,19 +77,20 @@ fn fault(package: &Package, dependency: &Dependency) -> Option<String> {
         }
         (PackageLayer::Tool, PackageLayer::Tool) => "tools meet in `kit`".to_owned(),
         (from, _) => {
-            let names = below(from).iter().map(|room| format!("{room:?}").to_lowercase());
+            let names =
+                allowed_layers(from).iter().map(|layer| format!("{layer:?}").to_lowercase());
             let names: Vec<String> = names.collect();
             format!("{} imports only: {}", format!("{from:?}").to_lowercase(), names.join(" "))
         }
     })
 }
 
-/// The rooms that a room may import, beside itself.
-fn below(room: PackageLayer) -> &'static [PackageLayer] {
+/// Layers that a layer may import, besides itself.
+fn allowed_layers(layer: PackageLayer) -> &'static [PackageLayer] {
     use PackageLayer::{
         Conduct, Engine, Kit, Machine, Model, Registry, Report, Stats, Store, Sys, Tool, Trace,
     };
-    match room {
+    match layer {
         Sys | Stats | Trace => &[Model],
         Store => &[Model, Stats, Trace],
         Report => &[Model, Stats, Trace],
@@ -113,7 +114,7 @@ fn is_composed(from: &str, to: &str) -> bool {
     COMPOSED.iter().any(|(tool, parts)| *tool == from && parts.contains(&to.as_str()))
 }
 
-fn room(folder: &str) -> PackageLayer {
+fn layer_of(folder: &str) -> PackageLayer {
     let parts: Vec<&str> = folder.split('/').collect();
     match parts.as_slice() {
         ["crates", "model"] => PackageLayer::Model,
@@ -135,12 +136,12 @@ fn room(folder: &str) -> PackageLayer {
     }
 }
 
-/// The manifest of a package.
+/// Path of a package's manifest.
 pub(super) fn manifest(package: &Package) -> String {
     format!("{}/Cargo.toml", package.folder).trim_start_matches('/').to_owned()
 }
 
-/// The line that begins with this key, or the first.
+/// Number of the line that begins with this key, or 1.
 pub(super) fn line_of(manifest: Option<&str>, key: &str) -> usize {
     let begins = |line: &str| {
         let tail = line.trim_start().trim_start_matches('"').strip_prefix(key);
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn lower_rooms_and_the_own_room_may_be_imported() {
+    fn packages_may_import_lower_layers_and_their_own() {
         let imports = [("crates/model", false), ("crates/engine/script", false)];
         assert!(faults("crates/engine/engine", &imports).is_empty());
         assert!(faults("crates/trace", &[("crates/model", false)]).is_empty());
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn higher_rooms_and_neighbours_are_refused_also_in_tests() {
+    fn imports_of_higher_layers_and_neighbours_are_rejected_even_in_tests() {
         for other in ["crates/store/store", "crates/tools/fio", "crates/cli", "xtask"] {
             for dev in [false, true] {
                 assert_eq!(faults("crates/engine/engine", &[(other, dev)]).len(), 1, "{other}");

@@ -1,5 +1,5 @@
-//! Functions have at most 70 lines and files at most 600, tests not counted. What is longer
-//! stands in the ratchet and may only shrink.
+//! Functions have at most 70 lines and files at most 600, not counting tests. Longer ones are in
+//! the ratchet file and may only shrink.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned;
@@ -25,7 +25,7 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     RULES.iter().zip(&measured).flat_map(|(rule, items)| ratchet.judge(rule, items)).collect()
 }
 
-/// The text of the ratchet file after lowering it to today's sizes.
+/// Text of the ratchet file after lowering it to today's sizes.
 pub(super) fn lowered(tree: &CheckoutTree) -> Result<String, String> {
     let mut ratchet = ratchet(tree)?;
     for (rule, measured) in RULES.iter().zip(&measure(tree)) {
@@ -56,13 +56,14 @@ fn measure(tree: &CheckoutTree) -> [Vec<MeasuredItem>; 2] {
 struct FunctionFinder<'a> {
     file: &'a TextFile,
     rust: &'a RustFile,
-    /// Names of the types, modules and functions around.
+    /// Names of the enclosing types, modules and functions.
     scope: Vec<String>,
     functions_found: &'a mut Vec<MeasuredItem>,
 }
 
 impl FunctionFinder<'_> {
-    /// From the line of `fn` to the closing brace; what is inside counts for itself as well.
+    /// Measures a function from the line of `fn` to the closing brace; nested functions are also
+    /// measured by themselves.
     fn note(&mut self, signature: &Signature, body: &Block) {
         let line = signature.fn_token.span.start().line;
         let end: Span = body.brace_token.span.close();

@@ -1,7 +1,6 @@
-//! No dead relative links in documents: what `[text](path)` or `[name]: path` names is a file or
-//! folder of the checkout, and `#place` is a heading of that document. Pages of the book, which is
-//! also shipped without the sources, link to each other only. Addresses of the web are not looked
-//! at.
+//! Relative links in documents must not be dead: the target of `[text](path)` or `[name]: path` is
+//! a file or folder of the checkout, and `#place` is a heading of that document. Pages of the book,
+//! which is also shipped without the sources, link to each other only. URLs are not checked.
 
 use super::Problem;
 use super::book::FOLDER as BOOK;
@@ -13,7 +12,7 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     for file in tree.documents() {
         for (number, line) in prose(&file.text) {
             for link in links(&without_code(line)) {
-                if !leads_somewhere(tree, &file.path, link) {
+                if !target_exists(tree, &file.path, link) {
                     let finding = format!("dead link `{link}`");
                     let advice = "name a file of the checkout, relative to this document";
                     problems.push(Problem::new(&file.path, number, finding, advice));
@@ -56,7 +55,8 @@ fn is_outside(link: &str) -> bool {
     link.contains("://") || link.starts_with("mailto:")
 }
 
-/// The path from the top of the checkout that a relative one means; `None` where it leads out.
+/// Path from the root of the checkout that a relative path means; `None` if it leads out of the
+/// checkout.
 fn resolved(document: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = document.split('/').collect();
     parts.pop();
@@ -70,7 +70,7 @@ fn resolved(document: &str, path: &str) -> Option<String> {
     (!path.starts_with('/')).then(|| parts.join("/"))
 }
 
-/// Path and place of a link.
+/// Path and fragment of a link.
 fn split(link: &str) -> (&str, Option<&str>) {
     let link = link.trim_start_matches('<').trim_end_matches('>');
     match link.split_once('#') {
@@ -79,7 +79,7 @@ fn split(link: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn leads_somewhere(tree: &CheckoutTree, document: &str, link: &str) -> bool {
+fn target_exists(tree: &CheckoutTree, document: &str, link: &str) -> bool {
     let (path, _) = split(link);
     if is_outside(link) || path.is_empty() {
         return true;
@@ -103,12 +103,12 @@ fn is_heading(tree: &CheckoutTree, document: &str, link: &str) -> bool {
     let (path, Some(place)) = split(link) else { return true };
     let target = if path.is_empty() { Some(document.to_owned()) } else { resolved(document, path) };
     let text = tree.documents().find(|file| Some(&file.path) == target.as_ref());
-    // What is no document has places that are not known here.
+    // Fragments of files other than documents are not checked.
     is_outside(link)
         || text.is_none_or(|file| headings(&file.text).iter().any(|heading| heading == place))
 }
 
-/// The places of a document as its renderers name them: of equal headings the later have a number.
+/// Fragments of a document's headings, as renderers make them: repeated headings get a number.
 fn headings(text: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (_, line) in prose(text) {

@@ -1,23 +1,24 @@
-//! Metrics have their names from one vocabulary, `crates/model/src/metrics`: elsewhere nobody
-//! makes a metric from a name of their own, nor writes a name of the vocabulary out.
+//! Metrics have their names from one vocabulary, `crates/model/src/metrics`: other code neither
+//! makes a metric from another name, nor contains a name of the vocabulary as text.
 
 use super::Problem;
 use super::tree::CheckoutTree;
 
 const VOCABULARY: &str = "crates/model/src/metrics/";
 
-/// Where a metric is put together from what was written down earlier: by the vocabulary itself, and
-/// by readers of stores and exports.
+/// Files that may make a metric from a stored name: the vocabulary itself, and readers of stores
+/// and exports.
 const READERS: &[&str] = &[
     "crates/model/src/metric.rs",
     "crates/store/store/src/load.rs",
     "crates/tools/registry/src/own/csv.rs",
 ];
 
-/// Crates with names of their own that look alike: units, keys of fio's JSON.
+/// Files with similar names of another kind: units, keys of fio's JSON.
 const OTHER_NAMES: &[&str] = &["crates/model/src/metric.rs", "crates/tools/fio/src/report/"];
 
-/// The fixed part of a family's name that is shorter than this is in too many other words.
+/// Minimum length of the fixed part of a family's name: a shorter one occurs in too many other
+/// words.
 const FIXED_CHARS_MIN: usize = 9;
 
 pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
@@ -50,7 +51,7 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     problems
 }
 
-/// The names of the vocabulary: what stands behind `=` in a declaration.
+/// Names of the vocabulary: the literals after `=` in its declarations.
 fn declared(tree: &CheckoutTree) -> Vec<String> {
     let files = tree.rust().filter(|(file, _)| file.path.starts_with(VOCABULARY));
     let mut names = Vec::new();
@@ -76,7 +77,7 @@ fn text_of(literal: &str) -> Option<&str> {
     literal.strip_prefix('"')?.strip_suffix('"')
 }
 
-/// True if a text is this metric name or of this family. Single words have other meanings.
+/// True if a text is this metric name or belongs to this family. Single words have other meanings.
 fn is_metric_name(name: &str, text: &str) -> bool {
     if !name.contains("{}") {
         return name.contains('_') && name == text;

@@ -1,6 +1,5 @@
-//! `cargo xtask tidy`: the house rules as a test. One file here is one check; each gets the whole
-//! [`CheckoutTree`] and gives back [`Problem`]s. The rules themselves are reported in
-//! CONTRIBUTING.md.
+//! `cargo xtask tidy`: the house rules as a test. Each file here is one check, which examines the
+//! whole [`CheckoutTree`] and returns [`Problem`]s. CONTRIBUTING.md lists the rules.
 
 mod below_the_cli;
 mod book;
@@ -89,7 +88,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Prints every problem of the checkout; with `update` the ratchet is lowered before.
+/// Prints every problem of the checkout; `update` lowers the ratchet first.
 pub(crate) fn run(root: &Path, update: bool) -> Result<bool, Box<dyn Error>> {
     let mut tree = CheckoutTree::read(root)?;
     if update {
@@ -112,7 +111,7 @@ pub(crate) fn run(root: &Path, update: bool) -> Result<bool, Box<dyn Error>> {
     Ok(problems.is_empty())
 }
 
-/// The lines of code of each crate, as a page.
+/// Table of the lines of code of each crate.
 pub(crate) fn code_lines(root: &Path) -> Result<String, Box<dyn Error>> {
     Ok(code_lines::page(&CheckoutTree::read(root)?))
 }

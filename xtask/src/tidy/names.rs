@@ -1,5 +1,5 @@
-//! No catch-all names: a file or folder of code is called by a noun of the glossary. A file
-//! called `util` says nothing and collects everything.
+//! Files have no catch-all names: a file or folder of code is named by a noun of the glossary. A
+//! file named `util` says nothing and collects everything.
 
 use super::Problem;
 use super::tree::CheckoutTree;

@@ -1,5 +1,5 @@
-//! Doc comments begin with a subject or a verb. Openings that make a reader look for the subject
-//! (What, Where, How, Whether, Of, So many, Its …) stand in at most 2 % of all doc comments.
+//! Doc comments begin with a subject or a verb. At most 2 % of all doc comments have an opening
+//! that makes the reader look for the subject (What, Where, How, Whether, Of, So many, Its …).
 
 use super::Problem;
 use super::tree::CheckoutTree;
@@ -30,21 +30,21 @@ const OPENINGS: &[&str] = &[
     "Why",
 ];
 
-/// The largest share of such openings, in percent.
+/// Maximum share of such openings, in percent.
 const SHARE_MAX: f64 = 2.0;
 
 pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mut comments = 0_usize;
-    let mut riddles = Vec::new();
+    let mut subjectless = Vec::new();
     for (file, _) in tree.rust().filter(|(file, _)| file.path.starts_with("crates/")) {
         for (line, text) in doc_comments(&file.text) {
             comments += 1;
             if OPENINGS.iter().any(|opening| opens_with(text, opening)) {
-                riddles.push((file.path.as_str(), line, text));
+                subjectless.push((file.path.as_str(), line, text));
             }
         }
     }
-    let share = 100.0 * riddles.len() as f64 / comments.max(1) as f64;
+    let share = 100.0 * subjectless.len() as f64 / comments.max(1) as f64;
     if share <= SHARE_MAX {
         return Vec::new();
     }
@@ -54,10 +54,10 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
         let begin: String = text.chars().take(40).collect();
         Problem::new(path, *line, format!("`{begin}` has no subject ({of_all})"), advice)
     };
-    riddles.iter().map(problem).collect()
+    subjectless.iter().map(problem).collect()
 }
 
-/// The first line of each doc comment, with its number.
+/// First line of each doc comment, with its number.
 fn doc_comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut is_inside = false;
     text.lines().enumerate().filter_map(move |(index, line)| {

@@ -1,5 +1,5 @@
-//! Plug points of one form: one folder and one line in the list. Every folder of a plug
-//! point must be named in an array of that point's list file, so that none is forgotten.
+//! Plug points have one form: one folder for each plug-in, and one line in a list. Every folder of
+//! a plug point must be named in an array of that point's list file, so that none is forgotten.
 
 use std::collections::BTreeSet;
 
@@ -12,11 +12,11 @@ use super::tree::CheckoutTree;
 
 struct PlugPoint {
     folder: &'static str,
-    /// The file with the list, where it does not stand in the folder.
+    /// File with the list, if it is outside the folder.
     list: Option<&'static str>,
-    /// Folders that are no plug-ins.
+    /// Folders that are not plug-ins.
     others: &'static [&'static str],
-    /// Plain files are plug-ins too, not only folders.
+    /// True if single files are plug-ins too, and not only folders.
     files_count: bool,
 }
 
@@ -38,7 +38,7 @@ impl PlugPoint {
     }
 }
 
-/// Files that hold the list, never a plug-in.
+/// Files that contain the list and are never plug-ins.
 const LIST_FILES: &[&str] = &["lib.rs", "mod.rs", "list.rs"];
 
 pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
@@ -97,7 +97,7 @@ fn plug_ins(tree: &CheckoutTree, point: &PlugPoint) -> BTreeSet<String> {
     names
 }
 
-/// The names before `::` in the arrays of this file's constants and statics.
+/// Names before `::` in the arrays of this file's constants and statics.
 fn listed_in(rust: &RustFile) -> BTreeSet<String> {
     let mut finder = ListFinder::default();
     finder.visit_file(&rust.ast);

@@ -1,10 +1,10 @@
-//! Nothing private leaves the machine: no file holds the absolute path of the checkout, a key, or
-//! a password written out. Samples for tests are looked at too.
+//! Nothing private leaves the machine: no file contains the absolute path of the checkout, a key,
+//! or a password. Test data are checked, too.
 
 use super::Problem;
 use super::tree::CheckoutTree;
 
-/// Beginnings of keys that services hand out. Split, so that this file does not find itself.
+/// Prefixes of keys that services issue. Each is split, so that this file does not match itself.
 const KEYS: &[&str] = &[
     concat!("PRIVATE", " KEY-----"),
     concat!("gh", "p_"),
@@ -27,9 +27,9 @@ const SECRETS: &[&str] = &[
     "auth_token",
 ];
 
-/// A key is longer than this after its beginning; shorter is a word that looks alike.
+/// Minimum length of a key after its prefix; a shorter word is no key.
 const KEY_CHARS_MIN: usize = 16;
-/// Shorter values are placeholders.
+/// Minimum length of a secret; shorter values are placeholders.
 const SECRET_CHARS_MIN: usize = 8;
 
 pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
@@ -50,7 +50,8 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     problems
 }
 
-/// A root of one part, such as `/src`, is too common a word to look for.
+/// Reports whether a line contains the root of the checkout. A root of one component, such as
+/// `/src`, occurs in too many texts.
 fn names_checkout(line: &str, root: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || "_-./".contains(c);
     root.matches('/').count() >= 2
@@ -71,7 +72,7 @@ fn holds_key(line: &str) -> bool {
     })
 }
 
-/// `name = "value"` or `"name": "value"`, with a value long enough to be one.
+/// True for `name = "value"` or `"name": "value"`, if the value is long enough for a secret.
 fn holds_secret(line: &str) -> bool {
     let lower = line.to_ascii_lowercase().replace('-', "_");
     SECRETS.iter().any(|name| {

@@ -18,7 +18,7 @@ pub(super) struct PublicItem {
     pub(super) name: String,
     pub(super) kind: &'static str,
     pub(super) line: usize,
-    /// Names an importer can meet through it.
+    /// Names of other items that appear in the signature.
     pub(super) signature: BTreeSet<String>,
 }
 
@@ -26,8 +26,8 @@ pub(super) struct PublicItem {
 #[derive(Default)]
 pub(super) struct PublicItems {
     pub(super) items: Vec<PublicItem>,
-    /// Names needed by users of a name: trait implementations, macros, other names.
-    pub(super) ties: Vec<(String, BTreeSet<String>)>,
+    /// Names that users of an item also need: of its traits, macros and reexports.
+    pub(super) needed_names: Vec<(String, BTreeSet<String>)>,
 }
 
 pub(super) fn public_items(rust: &RustFile) -> PublicItems {
@@ -53,7 +53,7 @@ impl NameCollector {
         names.0
     }
 
-    /// The types of public fields; a private one is nobody's business.
+    /// Collects the types of public fields; private ones are invisible to users.
     fn public_fields<'ast>(&mut self, fields: impl IntoIterator<Item = &'ast Field>) {
         for field in fields {
             if is_public(&field.vis) {
@@ -87,13 +87,13 @@ impl NamedItemFinder<'_> {
         }
     }
 
-    fn tie_renames(&mut self, tree: &UseTree) {
+    fn note_renames(&mut self, tree: &UseTree) {
         match tree {
-            UseTree::Path(path) => self.tie_renames(&path.tree),
-            UseTree::Group(group) => group.items.iter().for_each(|tree| self.tie_renames(tree)),
+            UseTree::Path(path) => self.note_renames(&path.tree),
+            UseTree::Group(group) => group.items.iter().for_each(|tree| self.note_renames(tree)),
             UseTree::Rename(rename) => {
                 let original = BTreeSet::from([rename.ident.to_string()]);
-                self.items.ties.push((rename.rename.to_string(), original));
+                self.items.needed_names.push((rename.rename.to_string(), original));
             }
             _ => {}
         }
@@ -174,7 +174,7 @@ impl<'ast> Visit<'ast> for NamedItemFinder<'_> {
         visit::visit_item_trait(self, item);
     }
 
-    /// Users of the type also need the parameters and types of the traits that it implements.
+    /// Collects the parameters and types of implemented traits, which users of the type also need.
     fn visit_item_impl(&mut self, item: &'ast ItemImpl) {
         let needed = NameCollector::collect(|names| {
             names.visit_generics(&item.generics);
@@ -189,7 +189,7 @@ impl<'ast> Visit<'ast> for NamedItemFinder<'_> {
             }
         });
         for name in NameCollector::collect(|names| names.visit_type(&item.self_ty)) {
-            self.items.ties.push((name, needed.clone()));
+            self.items.needed_names.push((name, needed.clone()));
         }
         visit::visit_item_impl(self, item);
     }
@@ -198,13 +198,13 @@ impl<'ast> Visit<'ast> for NamedItemFinder<'_> {
         let exported = item.attrs.iter().any(|attribute| attribute.path().is_ident("macro_export"));
         if let Some(name) = item.ident.as_ref().filter(|_| exported) {
             let needed = names(item.mac.tokens.clone()).collect();
-            self.items.ties.push((name.to_string(), needed));
+            self.items.needed_names.push((name.to_string(), needed));
         }
     }
 
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
         if is_public(&item.vis) {
-            self.tie_renames(&item.tree);
+            self.note_renames(&item.tree);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The ratchet file: today's exceptions to the length rules with their size. It may only shrink.
-//! The lengths are measured in `lengths`; this file has the ratchet file and its three verdicts.
+//! The ratchet file: today's exceptions to the length rules, with their sizes, which may only
+//! shrink. `lengths` measures; this file reads, judges and lowers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -83,7 +83,7 @@ impl Ratchet {
         problems
     }
 
-    /// Lowers entries to what was measured and drops those not needed; never raises or adds.
+    /// Lowers entries to the measured sizes and drops those not needed; never raises or adds one.
     pub(super) fn lower(&mut self, rule: &LengthRule, measured: &[MeasuredItem]) {
         let longest = longest(measured);
         if let Some(entries) = self.sizes.get_mut(rule.table) {
@@ -97,7 +97,7 @@ impl Ratchet {
         }
     }
 
-    /// The file's text with these tables, comment included.
+    /// Text of the file with these tables, including its comment.
     pub(super) fn text(&self, rules: &[LengthRule]) -> String {
         let mut text = self.comment.clone();
         for rule in rules {
@@ -114,7 +114,7 @@ impl Ratchet {
     }
 }
 
-/// Items that share a key (two impls of one method name) count as their longest.
+/// Longest item for each key; two impls of one method name share a key.
 fn longest(measured: &[MeasuredItem]) -> BTreeMap<&str, &MeasuredItem> {
     let mut longest: BTreeMap<&str, &MeasuredItem> = BTreeMap::new();
     for item in measured {

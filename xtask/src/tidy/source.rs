@@ -1,5 +1,5 @@
-//! One Rust file, parsed: its syntax tree, its tokens with their lines, and which lines are test
-//! code. Tokens see into macro calls, where the syntax tree ends; comments are in neither.
+//! A parsed Rust file: its syntax tree, its tokens with their lines, and which lines are test code.
+//! Tokens include the contents of macro calls, which the syntax tree lacks; neither has comments.
 
 use std::ops::RangeInclusive;
 
@@ -12,7 +12,7 @@ use syn::{Attribute, Expr, ExprLit, Item, Lit, Meta};
 pub(super) struct RustFile {
     pub(super) ast: syn::File,
     pub(super) tokens: Vec<Token>,
-    /// The whole file is test code, by its place or by how it is declared.
+    /// True if the whole file is test code, by its folder or its declaration.
     pub(super) all_test: bool,
     test_lines: Vec<RangeInclusive<usize>>,
 }
@@ -22,7 +22,7 @@ pub(super) struct RustFile {
 pub(super) struct Token {
     pub(super) text: String,
     pub(super) line: usize,
-    /// Last line, for literals over several lines.
+    /// Last line of a literal over several lines.
     pub(super) end_line: usize,
     pub(super) is_name: bool,
 }
@@ -47,7 +47,7 @@ impl RustFile {
         self.all_test || self.test_lines.iter().any(|lines| lines.contains(&line))
     }
 
-    /// Every place where these tokens follow each other. The pattern is Rust: `process::exit`.
+    /// Finds every sequence of these tokens. The pattern is Rust: `process::exit`.
     pub(super) fn find(&self, pattern: &str) -> Vec<&Token> {
         let wanted = names_and_signs(pattern);
         self.tokens
@@ -57,7 +57,7 @@ impl RustFile {
             .collect()
     }
 
-    /// Files declared by `#[cfg(test)] mod name;` in this one, which stands at `path`.
+    /// Files that this file, at `path`, declares by `#[cfg(test)] mod name;`.
     pub(super) fn test_files(&self, path: &str) -> Vec<String> {
         let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
         let inside = match file {
@@ -82,7 +82,7 @@ impl RustFile {
     }
 }
 
-/// The names in a piece of syntax, in order.
+/// Names in a piece of syntax, in order.
 pub(super) fn names(stream: TokenStream) -> impl Iterator<Item = String> {
     tokens(stream).into_iter().filter(|token| token.is_name).map(|token| token.text)
 }
@@ -93,7 +93,7 @@ pub(super) fn lines(piece: &impl Spanned) -> RangeInclusive<usize> {
     span.start().line..=span.end().line
 }
 
-/// Splits a pattern of names and signs without the tokenizer, which wants balanced brackets.
+/// Splits a pattern into names and signs without the tokenizer, which needs balanced brackets.
 fn names_and_signs(pattern: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     let mut in_name = false;

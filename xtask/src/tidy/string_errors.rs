@@ -1,5 +1,5 @@
-//! Errors have a type: no function of a library that other files call returns `Result<_, String>`,
-//! from which its caller could learn nothing but a text.
+//! Errors have types: no library function that other files call returns `Result<_, String>`, from
+//! which its caller could learn nothing but a text.
 
 use syn::visit::{self, Visit};
 use syn::{
@@ -10,7 +10,7 @@ use syn::{
 use super::Problem;
 use super::tree::CheckoutTree;
 
-/// The command line's own functions answer to nobody.
+/// The command line is exempt: its functions have no other callers.
 const CLI: &str = "crates/cli/";
 
 pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
@@ -47,7 +47,7 @@ impl StringErrorFinder {
     }
 }
 
-/// True if a type is `Result<_, String>` or has one as an argument.
+/// True if a type is `Result<_, String>` or has one as a type argument.
 fn has_string_error(kind: &Type) -> bool {
     let Type::Path(path) = kind else { return false };
     let Some(last) = path.path.segments.last() else { return false };

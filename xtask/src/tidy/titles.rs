@@ -1,5 +1,5 @@
 //! A document has exactly one title: one line that begins with `# ` outside code fences. The table
-//! of the book has one for each of its parts.
+//! of contents of the book has one for each of its parts.
 
 use super::Problem;
 use super::book::SUMMARY;

@@ -1,5 +1,5 @@
-//! The checkout in memory, as every check gets it: texts, parsed Rust, packages with their
-//! dependencies. Reading from disk happens only here, so a check can be tested on a few lines.
+//! The checkout in memory, as input of every check: texts, parsed Rust, packages with their
+//! dependencies. Only this file reads from disk, so checks can be tested on a few lines.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -12,7 +12,7 @@ use super::Problem;
 use super::source::RustFile;
 use crate::checkout;
 
-/// Folders whose contents are data for tests, not code or documents of ours.
+/// Folders with data for tests, which are neither code nor documents of the project.
 const DATA_FOLDERS: &[&str] = &["fixtures", "snapshots", "seeds", "testdata"];
 
 /// Checkout as input of the checks.
@@ -20,7 +20,7 @@ const DATA_FOLDERS: &[&str] = &["fixtures", "snapshots", "seeds", "testdata"];
 pub(super) struct CheckoutTree {
     /// Absolute path of the checkout; empty for a tree made of a few texts.
     pub(super) root: String,
-    /// Every path that belongs to the checkout, also of files that are not text.
+    /// Paths of all files of the checkout, including those that are not text.
     pub(super) paths: BTreeSet<String>,
     pub(super) files: Vec<TextFile>,
     pub(super) packages: Vec<Package>,
@@ -30,10 +30,10 @@ pub(super) struct CheckoutTree {
 
 /// One text file.
 pub(super) struct TextFile {
-    /// Relative to the root, with `/`.
+    /// Path relative to the root, with `/`.
     pub(super) path: String,
     pub(super) text: String,
-    /// Present when it is Rust, not data, and parses.
+    /// Parsed file, if it is Rust, is not test data, and parses.
     pub(super) rust: Option<RustFile>,
 }
 
@@ -49,9 +49,9 @@ pub(super) struct Package {
 #[derive(Clone, Debug)]
 pub(super) struct Dependency {
     pub(super) name: String,
-    /// Folder of the package it names, when that is one of ours.
+    /// Folder of the dependency, if it is in the workspace.
     pub(super) folder: Option<String>,
-    /// Only for tests, examples and benches.
+    /// True if only tests, examples and benches use it.
     pub(super) dev: bool,
 }
 
@@ -66,7 +66,7 @@ impl CheckoutTree {
             tree.paths.insert(path);
         }
         tree.add_packages(root);
-        tree.settle();
+        tree.mark_test_modules();
         Ok(tree)
     }
 
@@ -78,7 +78,7 @@ impl CheckoutTree {
             tree.add(path, text);
             tree.paths.insert((*path).to_owned());
         }
-        tree.settle();
+        tree.mark_test_modules();
         tree
     }
 
@@ -91,13 +91,13 @@ impl CheckoutTree {
         self.files.iter().filter_map(|file| file.rust.as_ref().map(|rust| (file, rust)))
     }
 
-    /// The manifest at this path as a table; empty where there is none or it is no TOML.
+    /// The manifest at this path as a table; empty if it does not exist or is no TOML.
     pub(super) fn manifest(&self, path: &str) -> toml::Table {
         let table = self.text(path).map(str::parse::<toml::Table>);
         table.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// The documents, without samples.
+    /// Documents, without test data.
     pub(super) fn documents(&self) -> impl Iterator<Item = &TextFile> {
         let is_document = |path: &str| checkout::has_extension(path, "md") && !is_data(path);
         self.files.iter().filter(move |file| is_document(&file.path))
@@ -110,7 +110,7 @@ impl CheckoutTree {
         after.is_some_and(|path| path.starts_with(&inside))
     }
 
-    /// Folders that hold a Cargo.toml, except the root's.
+    /// Folders with a Cargo.toml, except the root.
     pub(super) fn package_folders(&self) -> impl Iterator<Item = &str> {
         self.paths
             .iter()
@@ -133,8 +133,8 @@ impl CheckoutTree {
         self.files.push(TextFile { path: path.to_owned(), text: text.to_owned(), rust });
     }
 
-    /// Test code also stands in files that their parent declares under `#[cfg(test)]`.
-    fn settle(&mut self) {
+    /// Marks files that their parent declares under `#[cfg(test)]` as test code.
+    fn mark_test_modules(&mut self) {
         let declared: Vec<String> =
             self.rust().flat_map(|(file, rust)| rust.test_files(&file.path)).collect();
         for file in &mut self.files {

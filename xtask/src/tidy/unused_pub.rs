@@ -1,7 +1,7 @@
-//! A `pub` item of a library that no other crate mentions is `pub(crate)`, or dead. Mentions are
-//! names in the tokens of other crates, fuzz targets and the crate's own programs. Tests, benches
-//! and examples count as users only of what the library itself uses, too: what nothing else calls
-//! answers nobody. An item that stands in the signature of a used one counts as used.
+//! A `pub` item of a library that no other crate uses must be `pub(crate)`, or is dead. Names in
+//! the tokens of other crates, fuzz targets and the crate's own programs count as uses. A use in
+//! tests, benches or examples counts only if the library itself uses the item, too. An item in the
+//! signature of a used one counts as used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,9 +16,9 @@ struct CrateUnit<'a> {
     is_library: bool,
 }
 
-/// Items that are there for tests of other crates: a library cannot offer them to tests alone.
+/// Items that exist for tests of other crates: a library cannot offer an item to tests alone.
 const FOR_TESTS: [&str; 16] = [
-    // Directories and ways to confine names that only tests choose.
+    // Only tests choose directories and ways to confine names.
     "confined_by",
     "with_images_in",
     // Tests compare the tree on disk with that of the memory filesystem.
@@ -27,18 +27,18 @@ const FOR_TESTS: [&str; 16] = [
     "IorWorkload",
     "MdtestWorkload",
     "PostmarkWorkload",
-    // Reference values of the literature are for these forms of a method.
+    // Reference values in the literature are for these forms of a method.
     "hodges_lehmann_shift",
     "mann_whitney_normal",
     "signed_rank_normal",
     "signed_rank_probabilities",
     "paired_power",
     "lies_within",
-    // The threshold of the simulations behind docs/statistics.md.
+    // docs/statistics.md describes simulations with this threshold.
     "THRESHOLD_THROUGHPUT",
-    // Option tables of documents are made by an example and checked by a test.
+    // An example writes the option tables of documents, and a test checks them.
     "with_option_table",
-    // Nothing but their own tests needs these two: they go when their crates are next changed.
+    // Only their own tests need these two: they will be removed when their crates are next changed.
     "merge_ops",
     "shortest_prefix_len",
 ];
@@ -63,7 +63,7 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
                 by_unit_tests.entry(name).or_default().insert(unit);
             } else {
                 mentions.entry(name).or_default().insert(unit);
-                // lib.rs only exports again.
+                // Mentions in lib.rs are reexports.
                 *inside.entry((unit, name)).or_default() += usize::from(!is_root(&file.path));
             }
         }
@@ -75,7 +75,7 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mentioned_outside = |name: &str, unit: CrateUnit<'_>| {
         let by_others =
             mentions.get(name).is_some_and(|units| units.iter().any(|other| *other != unit));
-        // Beside its declaration.
+        // One mention is the declaration.
         let is_used_inside = inside.get(&(unit, name)).is_some_and(|count| *count > 1);
         let by_unit_tests =
             by_unit_tests.get(name).is_some_and(|units| units.iter().any(|other| *other != unit));
@@ -98,7 +98,7 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     problems
 }
 
-/// The names in use: those mentioned outside, and what their signatures need, over and over.
+/// Used names: those mentioned outside the crate, and all that their signatures need, transitively.
 fn used<'a>(
     files: &'a [(&str, PublicItems)],
     mentioned: impl Fn(&str) -> bool,
@@ -112,7 +112,7 @@ fn used<'a>(
                 open.push(&item.name);
             }
         }
-        for (name, signature) in &items.ties {
+        for (name, signature) in &items.needed_names {
             needs.entry(name).or_default().push(signature);
             if mentioned(name) {
                 open.push(name);
@@ -133,7 +133,7 @@ fn is_root(path: &str) -> bool {
     path.ends_with("/src/lib.rs")
 }
 
-/// True for tests, benches, examples, and packages of such.
+/// True for tests, benches, examples, and packages for them.
 fn serves_tests(path: &str) -> bool {
     let packages = ["testkit/", "benches/"];
     let folders = ["/tests/", "/benches/", "/examples/"];
@@ -141,7 +141,7 @@ fn serves_tests(path: &str) -> bool {
         || folders.iter().any(|folder| path.contains(folder))
 }
 
-/// The crate a file belongs to.
+/// Crate of a file.
 fn unit<'a>(folders: &[&'a str], path: &str) -> Option<CrateUnit<'a>> {
     let inside = |folder: &str| path.strip_prefix(folder).and_then(|tail| tail.strip_prefix('/'));
     let folder =

@@ -1,10 +1,10 @@
-//! The words are the field's. What was called by a word of our own is found here, in names and
-//! documents, with the word that is right. The history of changes is not looked at.
+//! Names and documents use the field's terms: this check finds former words of the project, and
+//! advises the right one. The changelog is not checked.
 
 use super::Problem;
 use super::tree::CheckoutTree;
 
-/// Words of our own, as parts of names too: `wave` is found in `next_wave` and in `SetupWave`.
+/// Former words, also as parts of names: `wave` is found in `next_wave` and in `SetupWave`.
 const WORDS: &[(&str, &str)] = &[
     ("arm", "variant"),
     ("arms", "variants"),
@@ -30,7 +30,7 @@ const WORDS: &[(&str, &str)] = &[
     ("waves", "parallel groups"),
 ];
 
-/// Phrases that read as translated, in small letters.
+/// Phrases that read like a translation, in lower case.
 const PHRASES: &[(&str, &str)] = &[
     ("how often all is done", "number of iterations"),
     ("free what no run that is alive has", "release what dead runs left behind"),
@@ -43,7 +43,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("would settle it", "a verdict needs"),
 ];
 
-/// Names that contain such words and are the field's.
+/// Established terms that contain such words.
 const NAMES: &[&str] = &["Universal Scalability Law"];
 
 /// Files that contain the words on purpose: this list and the changelog.
@@ -54,7 +54,7 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let texts = code.chain(tree.documents()).filter(|file| !EXEMPT.contains(&file.path.as_str()));
     let mut problems = Vec::new();
     for file in texts {
-        // Names of old stores are still read.
+        // Names in old stores are still read.
         let lines = (1..).zip(file.text.lines()).filter(|(_, line)| !line.contains("(alias = "));
         for (number, line) in lines {
             let line = NAMES.iter().fold(line.to_owned(), |line, name| line.replace(name, ""));
@@ -74,7 +74,7 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     problems
 }
 
-/// The parts of the names in a line: words between anything that is no letter, and at capitals.
+/// Words of the names in a line, split at non-letters and at capitals.
 fn parts(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_alphabetic()).flat_map(|word| {
         let capital = |(at, c): (usize, char)| {

@@ -1,7 +1,7 @@
-//! `cargo xtask truth`: are the verdicts true? Filesystems are compared with themselves, again and
-//! again: what is then called different is a false alarm. And with themselves slowed by a known
-//! share: what is then called the same was missed. docs/evidence/truth.md has the results. Requires
-//! root, and a release build.
+//! `cargo xtask truth`: measures how often verdicts are wrong. A filesystem is compared with itself
+//! many times: each reported difference is a false alarm. Then it is compared with itself slowed by
+//! a known percentage: each missing difference is a miss. docs/evidence/truth.md has the results.
+//! Requires root, and a release build.
 
 mod page;
 mod tally;
@@ -17,35 +17,35 @@ use serde_json::Value;
 use crate::checkout;
 use tally::VerdictTally;
 
-/// What is asked for.
+/// Options of the measurement.
 #[derive(clap::Args)]
 pub(crate) struct TruthOptions {
-    /// Comparisons of a filesystem with itself, in turns over the filesystems
+    /// Number of comparisons of a filesystem with itself, cycling through the filesystems
     #[arg(long, default_value_t = 21)]
     comparisons: u32,
-    /// What is run: fs_mark (files with fsync, a second a trial) or compilebench (many seconds)
+    /// Workloads: fs_mark (files with fsync, a second a trial) or compilebench (many seconds)
     #[arg(long, value_delimiter = ',', default_value = "fs_mark")]
     jobs: Vec<String>,
-    /// Rounds of each; with one or two primary metrics six or seven are the fewest that could raise
-    /// an alarm, with five eight
+    /// Rounds of each comparison; an alarm needs at least six or seven with one or two primary
+    /// metrics, and eight with five
     #[arg(long, default_value_t = 8)]
     rounds: u32,
-    /// Slowdowns to be found, in percent
+    /// Slowdowns to detect, in percent
     #[arg(long, value_delimiter = ',', default_value = "2,5,10")]
     slowdowns: Vec<u32>,
-    /// Comparisons for each slowdown, in turns over the filesystems
+    /// Number of comparisons for each slowdown, cycling through the filesystems
     #[arg(long, default_value_t = 9)]
     slowed_comparisons: u32,
-    /// Rounds of each of these
+    /// Rounds of each comparison with a slowdown
     #[arg(long, default_value_t = 10)]
     slowed_rounds: u32,
-    /// The filesystems
+    /// Filesystems to compare
     #[arg(long, value_delimiter = ',', default_value = "ext4,xfs,btrfs")]
     filesystems: Vec<String>,
-    /// The image that they are made on
+    /// Size of the image for each filesystem
     #[arg(long, default_value = "1GiB")]
     size: String,
-    /// Keep the images in this directory instead of the lab's own place on the disk
+    /// Keep the images in this directory instead of the lab's default one
     #[arg(long, value_name = "DIR")]
     images: Option<PathBuf>,
     /// Keep the store of all trials in this file
@@ -56,14 +56,14 @@ pub(crate) struct TruthOptions {
 /// Planned comparison of a filesystem with itself.
 struct SelfComparison<'a> {
     filesystem: &'a str,
-    /// By how much the contender is slowed; 0: not at all.
+    /// Slowdown of the contender; 0 for none.
     slowed_percent: u32,
     rounds: u32,
-    /// Decides the order of the rounds and the work.
+    /// Seed of the order of the rounds and of the workload.
     seed: u32,
 }
 
-/// Runs them all and prints the tables.
+/// Runs all comparisons and prints the tables.
 pub(crate) fn run(root: &Path, options: &TruthOptions) -> Result<bool, Box<dyn Error>> {
     let program = checkout::target_dir(root).join("release/treering");
     if !program.is_file() {
@@ -72,20 +72,20 @@ pub(crate) fn run(root: &Path, options: &TruthOptions) -> Result<bool, Box<dyn E
     if options.filesystems.is_empty() {
         return Err("--filesystems names none".into());
     }
-    let place = std::env::temp_dir().join(format!("treering-truth-{}", std::process::id()));
-    fs::create_dir(&place)?;
-    let mut reported = TruthTallies::default();
-    let ended = compare_all(&program, &place, options, &mut reported);
-    let kept = options.keep.as_ref().map(|file| fs::copy(place.join(STORE), file));
-    fs::remove_dir_all(&place)?;
-    // What was counted until something failed is not lost.
-    print!("{}", page::text(options, &reported.same, &reported.slowed));
+    let directory = std::env::temp_dir().join(format!("treering-truth-{}", std::process::id()));
+    fs::create_dir(&directory)?;
+    let mut tallies = TruthTallies::default();
+    let ended = compare_all(&program, &directory, options, &mut tallies);
+    let kept = options.keep.as_ref().map(|file| fs::copy(directory.join(STORE), file));
+    fs::remove_dir_all(&directory)?;
+    // The counts are printed even if a comparison failed.
+    print!("{}", page::text(options, &tallies.same, &tallies.slowed));
     ended?;
     kept.transpose()?;
     Ok(true)
 }
 
-/// The store of all trials, in the place of the run.
+/// File name of the store, in the run's directory.
 const STORE: &str = "results.treering";
 
 /// Tallies per filesystem compared with itself, and per slowdown.
@@ -97,47 +97,48 @@ struct TruthTallies {
 
 fn compare_all(
     program: &Path,
-    place: &Path,
+    directory: &Path,
     options: &TruthOptions,
-    reported: &mut TruthTallies,
+    tallies: &mut TruthTallies,
 ) -> Result<(), Box<dyn Error>> {
-    let questions = questions(options);
-    for (number, question) in questions.iter().enumerate() {
-        let outcome = compare(program, place, options, question)?;
-        let tally: &mut VerdictTally = match question.slowed_percent {
-            0 => reported.same.entry(question.filesystem.to_owned()).or_default(),
-            percent => reported.slowed.entry(percent).or_default(),
+    let comparisons = comparisons(options);
+    for (number, comparison) in comparisons.iter().enumerate() {
+        let outcome = compare(program, directory, options, comparison)?;
+        let tally: &mut VerdictTally = match comparison.slowed_percent {
+            0 => tallies.same.entry(comparison.filesystem.to_owned()).or_default(),
+            percent => tallies.slowed.entry(percent).or_default(),
         };
-        tally.take(&outcome, 1.0 / (1.0 + f64::from(question.slowed_percent) / 100.0));
+        tally
+            .count_comparison(&outcome, 1.0 / (1.0 + f64::from(comparison.slowed_percent) / 100.0));
         eprintln!(
             "{} of {}: {}, slowed by {} %: {}",
             number + 1,
-            questions.len(),
-            question.filesystem,
-            question.slowed_percent,
+            comparisons.len(),
+            comparison.filesystem,
+            comparison.slowed_percent,
             outcome["verdicts"][0].as_str().unwrap_or_default()
         );
     }
     Ok(())
 }
 
-/// First everything with itself, then the slowdowns in turns.
-fn questions(options: &TruthOptions) -> Vec<SelfComparison<'_>> {
-    let question = |number: u32, slowed_percent: u32, rounds: u32| SelfComparison {
+/// Lists the comparisons of unchanged filesystems, then those for each slowdown in turn.
+fn comparisons(options: &TruthOptions) -> Vec<SelfComparison<'_>> {
+    let comparison = |number: u32, slowed_percent: u32, rounds: u32| SelfComparison {
         filesystem: &options.filesystems[number as usize % options.filesystems.len()],
         slowed_percent,
         rounds,
         seed: number + 1,
     };
-    let same = (0..options.comparisons).map(|number| question(number, 0, options.rounds));
+    let same = (0..options.comparisons).map(|number| comparison(number, 0, options.rounds));
     let slowed = (0..options.slowed_comparisons).flat_map(|number| {
         let each = options.slowdowns.iter();
-        each.map(move |percent| question(number, *percent, options.slowed_rounds))
+        each.map(move |percent| comparison(number, *percent, options.slowed_rounds))
     });
     same.chain(slowed).collect()
 }
 
-/// A job of a plan.
+/// Job of a plan, as TOML.
 fn job(name: &str, seed: u32) -> Result<String, Box<dyn Error>> {
     let options = match name {
         "fs_mark" => "files = 4000, size = \"4K\"",
@@ -147,14 +148,14 @@ fn job(name: &str, seed: u32) -> Result<String, Box<dyn Error>> {
     Ok(format!("\n[[job]]\nworkload = \"{name}\"\noptions = {{ {options}, seed = {seed} }}\n"))
 }
 
-/// One comparison of a filesystem with itself, as JSON.
+/// Compares a filesystem with itself; returns the report as JSON.
 fn compare(
     program: &Path,
-    place: &Path,
+    directory: &Path,
     options: &TruthOptions,
-    question: &SelfComparison<'_>,
+    comparison: &SelfComparison<'_>,
 ) -> Result<Value, Box<dyn Error>> {
-    let SelfComparison { filesystem, slowed_percent, rounds, seed } = question;
+    let SelfComparison { filesystem, slowed_percent, rounds, seed } = comparison;
     let jobs = options.jobs.iter().map(|name| job(name, *seed)).collect::<Result<String, _>>()?;
     let name = format!("{filesystem}-{slowed_percent}-{seed}");
     let images = match &options.images {
@@ -169,16 +170,16 @@ fn compare(
          [[variant]]\nname = \"second\"\nfilesystem = \"{filesystem}\"\n\
          handicap = \"{slowed_percent}%\"\n{jobs}"
     );
-    let plan = place.join(format!("{name}.toml"));
+    let plan = directory.join(format!("{name}.toml"));
     fs::write(&plan, text)?;
-    let ran = Command::new(program)
+    let output = Command::new(program)
         .arg("compare")
         .arg(&plan)
         .args(["--quiet", "--format", "json", "--store"])
-        .arg(place.join(STORE))
+        .arg(directory.join(STORE))
         .output()?;
-    if !ran.status.success() {
-        return Err(String::from_utf8_lossy(&ran.stderr).into_owned().into());
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
     }
-    Ok(serde_json::from_slice(&ran.stdout)?)
+    Ok(serde_json::from_slice(&output.stdout)?)
 }

@@ -118,7 +118,7 @@ fn header(columns: &[&str]) -> String {
     format!("| {} |\n{}|\n", columns.join(" | "), "|---".repeat(columns.len()))
 }
 
-/// `7 of 10 (70 %)`.
+/// Count and percentage: `7 of 10 (70 %)`.
 fn share(part: u32, total: u32) -> String {
     match total {
         0 => "–".to_owned(),

@@ -1,4 +1,4 @@
-//! Counting what was said, and how often the intervals held the truth.
+//! Counts of verdicts, and of intervals that contain the true ratio.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +8,24 @@ use serde_json::Value;
 #[derive(Default)]
 pub(super) struct VerdictTally {
     pub(super) comparisons: u32,
-    /// Primary metrics, of all comparisons.
+    /// Number of primary metrics of all comparisons.
     pub(super) metrics: u32,
     verdicts: BTreeMap<String, u32>,
-    /// Single tests below 5 %, as nobody should read them.
+    /// Number of single tests below 5 %, without correction for multiple comparisons.
     pub(super) uncorrected: u32,
-    /// Comparisons with at least one primary metric that is called different.
+    /// Number of comparisons in which at least one primary metric differs.
     pub(super) alarmed: u32,
-    /// Intervals, and those of them with the true ratio within.
+    /// Number of intervals, and number of those that contain the true ratio.
     pub(super) intervals: u32,
     pub(super) true_intervals: u32,
-    /// What was estimated over what is true, and half the width of the intervals, as logarithms.
+    /// Estimated ratios over true ratios, and half the widths of the intervals, as logarithms.
     errors: Vec<f64>,
     half_widths: Vec<f64>,
 }
 
 impl VerdictTally {
-    /// Counts a comparison whose contender has this share of the baseline's rate.
-    pub(super) fn take(&mut self, outcome: &Value, true_rate: f64) {
+    /// Counts a comparison whose contender has `true_rate` times the rate of the baseline.
+    pub(super) fn count_comparison(&mut self, outcome: &Value, true_rate: f64) {
         let comparisons = outcome["comparisons"].as_array().map(Vec::as_slice).unwrap_or_default();
         let mut is_alarmed = false;
         for comparison in comparisons.iter().filter(|comparison| comparison["primary"] == true) {
@@ -56,12 +56,12 @@ impl VerdictTally {
         verdicts.iter().filter_map(|verdict| self.verdicts.get(*verdict)).sum()
     }
 
-    /// The middle of what was estimated over what is true, in percent.
+    /// Median of the estimated ratio over the true one, as a difference in percent.
     pub(super) fn median_error_percent(&self) -> f64 {
         (median(&self.errors).exp() - 1.0) * 100.0
     }
 
-    /// Half the width of the middle interval, in percent.
+    /// Half the width of the median interval, in percent.
     pub(super) fn median_half_width_percent(&self) -> f64 {
         (median(&self.half_widths).exp() - 1.0) * 100.0
     }
@@ -91,8 +91,8 @@ fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The rate that is exceeded with 5 % chance when `seen` of `all` were seen: the upper end of a
-/// one-sided 95 % interval (Clopper and Pearson).
+/// Upper end of the one-sided 95 % interval (Clopper and Pearson) of a rate, if `seen` of `total`
+/// were seen: at this rate, so few or fewer are seen with a probability of 5 %.
 pub(super) fn at_most(seen: u32, total: u32) -> f64 {
     if seen >= total {
         return 1.0;
@@ -105,7 +105,7 @@ pub(super) fn at_most(seen: u32, total: u32) -> f64 {
     high
 }
 
-/// The chance to see no more than `seen` of `all` at this rate.
+/// Probability of seeing at most `seen` of `total` at this rate.
 fn at_most_chance(seen: u32, total: u32, rate: f64) -> f64 {
     let mut term = (1.0 - rate).powf(f64::from(total));
     let mut sum = term;
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn rate_bounds_agree_with_the_tables() {
-        // 1 - .05^(1/n), and a textbook's value for 2 of 20.
+        // Expected values: 1 - .05^(1/n), and a textbook's for 2 of 20.
         assert!((at_most(0, 100) - (1.0 - 0.05_f64.powf(0.01))).abs() < 1e-9);
         assert!((at_most(2, 20) - 0.282_62).abs() < 1e-4, "{}", at_most(2, 20));
         assert!((at_most(5, 5) - 1.0).abs() < 1e-12);
@@ -140,10 +140,10 @@ mod tests {
             metric("worse", "higher", 0.93, 0.97), metric("unclear", "lower", 1.06, 1.2), other,
         ]});
         let mut tally = VerdictTally::default();
-        tally.take(&outcome, 1.0 / 1.05);
+        tally.count_comparison(&outcome, 1.0 / 1.05);
         assert_eq!((tally.comparisons, tally.metrics, tally.alarmed), (1, 2, 1));
         assert_eq!((tally.count(&["worse"]), tally.count(&["same", "unclear"])), (1, 1));
-        // A time takes 1.05 of what it took: just outside.
+        // The true ratio of times is 1.05, just outside the interval.
         assert_eq!((tally.intervals, tally.true_intervals, tally.uncorrected), (2, 1, 2));
         let mut both = VerdictTally::default();
         both.add(&tally);

@@ -1,5 +1,5 @@
-//! The command line of `treering age`: a native run of the workload of that name, in a directory
-//! that is named without an option, and the verbs about profiles.
+//! Command line of `treering age`: a native run of the workload of that name, in a directory that
+//! is an operand instead of an option, and the subcommands about profiles.
 
 use std::path::PathBuf;
 
@@ -10,18 +10,18 @@ use treering_script::Workload;
 use super::settings::argument;
 use super::{AnyRunArgs, NativeRunArgs, OutputArgs, StoreArgs};
 
-/// The name of the verb.
+/// Name of the verb.
 pub(crate) const AGE: &str = "age";
 
-/// The option that keeps the aged filesystem.
+/// Name of the option that saves the aged filesystem as an image.
 const SAVE: &str = "save";
 
-/// The name of the image that the aged filesystem is to be saved as.
+/// Name of the image to save the aged filesystem as.
 pub(crate) fn image_to_save(matches: &clap::ArgMatches) -> Option<&str> {
     matches.get_one::<String>(SAVE).map(String::as_str)
 }
 
-/// Verbs about profiles, and about stored runs.
+/// Subcommands about profiles, and about stored runs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgeVerb {
     /// List the profiles that are built in.
@@ -35,7 +35,7 @@ pub(crate) enum AgeVerb {
     Profile(MeasureProfileArgs),
     /// Extract what the commits of a git repository did to its files, to be replayed without git.
     Extract(ExtractArgs),
-    /// Show how far the layouts of stored runs lie apart that did the same on equal filesystems.
+    /// Show the spread of the layouts of stored runs that did the same on equal filesystems.
     Spread(SpreadArgs),
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct MeasureProfileArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowProfileArgs {
-    /// Its name, from `treering age list`.
+    /// Name of the profile, from `treering age list`.
     pub(crate) name: String,
 }
 
@@ -96,7 +96,7 @@ Keep it as an image that each trial of a plan starts from:
 The aged files stay in TARGET/age-0 (TARGET/kernel-N with --profile kernel-tree). One seed gives
 one list of operations; its fingerprint is part of the result. docs/aging.md has the details.";
 
-/// The command.
+/// Command line of the verb.
 pub(super) fn command() -> Command {
     let manifest = AgeWorkload.manifest();
     let base = Command::new(AGE)
@@ -113,7 +113,7 @@ pub(super) fn command() -> Command {
     let command = AnyRunArgs::augment_args(NativeRunArgs::augment_args(base))
         .mut_arg("dir", target)
         .mut_args(|arg| match arg.get_id().as_str() {
-            // They are always on.
+            // An aging run always keeps the tree and measures its layout.
             "keep" | "layout" | "layout_every" => arg.hide(true),
             _ => arg,
         })
@@ -131,7 +131,7 @@ pub(super) fn command() -> Command {
             )
             .conflicts_with("dry_run"),
     );
-    // Doc comments of the groups would stand in for the words on the command.
+    // Otherwise clap would take the doc comment of a group as the description of the command.
     AgeVerb::augment_subcommands(command)
         .subcommand_required(false)
         .about(manifest.about)
@@ -139,7 +139,7 @@ pub(super) fn command() -> Command {
 }
 
 impl AgeVerb {
-    /// The verb that was typed, if one was.
+    /// Parses the subcommand, if one was typed.
     pub(crate) fn of(matches: &clap::ArgMatches) -> Option<Result<Self, clap::Error>> {
         matches.subcommand_name().map(|_| Self::from_arg_matches(matches))
     }

@@ -1,7 +1,7 @@
 //! Classic command lines beyond the declared options: abbreviations as the original reads them,
 //! words that it ignores, and a subcommand.
 //!
-//! The options themselves stand with the workloads.
+//! Each workload declares its own options.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, Args, Command};
 use treering_dbench::generate::BLOCKS_MAX;
 use treering_script::{OptionSpec, Workload};
 
-/// Load file that is written.
+/// Options of `treering dbench generate`.
 #[derive(Debug, Args)]
 pub(crate) struct GenerateArgs {
     /// The seed that decides the order of operations, their sizes and places.
@@ -25,9 +25,10 @@ pub(crate) struct GenerateArgs {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// The workload whose loads can be made. Its original ignores what follows the number of processes.
+/// Name of the workload whose load files can be generated. The original ignores words after the
+/// number of processes.
 const DBENCH: &str = "dbench";
-/// The workload whose original ignores words that belong to no option.
+/// Name of the workload whose original ignores words that belong to no option.
 const COMPILEBENCH: &str = "compilebench";
 
 /// Adds the subcommands and ignored words that a tool accepts besides its options.
@@ -59,8 +60,8 @@ fn with_ignored_words(command: Command) -> Command {
     command.arg(words)
 }
 
-/// The words with the abbreviated names of the tool's own options in full. What is short for one of
-/// them is that one, also where an option of treering itself begins in the same way.
+/// Expands abbreviated names of the tool's options. An abbreviation means the tool's option even if
+/// an option of treering begins in the same way.
 pub(super) fn in_full(specs: &[OptionSpec], words: Vec<String>) -> Vec<String> {
     let mut are_options = true;
     let words = words.into_iter().map(|word| {
@@ -73,11 +74,11 @@ pub(super) fn in_full(specs: &[OptionSpec], words: Vec<String>) -> Vec<String> {
     words.collect()
 }
 
-/// A word without its dashes, when it is short for exactly one of the options.
+/// Option that a word without its dashes abbreviates, if there is exactly one.
 fn full(specs: &[OptionSpec], word: &str) -> Option<String> {
     let end = word.find('=').unwrap_or(word.len());
     let (name, value) = word.split_at(end);
-    // An option's full name may begin another one's.
+    // A full name may be the beginning of another option's name.
     if specs.iter().any(|spec| spec.name == name) {
         return None;
     }
@@ -88,7 +89,7 @@ fn full(specs: &[OptionSpec], word: &str) -> Option<String> {
     }
 }
 
-/// The workload by whose name treering was called.
+/// Name of the workload, if treering was called by that name.
 pub(super) fn link(typed: &[OsString]) -> Option<&'static str> {
     let name = Path::new(typed.first()?).file_name()?.to_str()?;
     named(name).map(|workload| workload.manifest().name)
@@ -102,7 +103,7 @@ pub(super) fn named(name: &str) -> Option<&'static dyn Workload> {
     })
 }
 
-/// The words of a classic command line as they were typed, the tool's name first.
+/// Words of the classic command line as they were typed, the tool's name first.
 pub(crate) fn classic_words() -> Vec<String> {
     classic_os_words().iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }

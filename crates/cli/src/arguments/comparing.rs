@@ -41,8 +41,8 @@ pub(crate) struct CompareArgs {
     /// Allow this machine to be rebooted for each trial, as --machine reboot asks for.
     #[arg(long)]
     pub(crate) yes: bool,
-    /// With --machine reboot: what boots a kernel once: systemd-boot, grub or kexec [default: the
-    /// first of them that can].
+    /// With --machine reboot: the loader to boot a kernel once: systemd-boot, grub or kexec
+    /// [default: the first of them that can].
     #[arg(long, value_name = "LOADER", value_parser = loader)]
     pub(crate) boot_loader: Option<BootLoader>,
     #[command(flatten)]
@@ -72,7 +72,7 @@ pub(crate) enum PlanVerb {
     },
 }
 
-/// What is watched beside the measuring. Given with a plan, these stand instead of its own.
+/// Observations in addition to the measurements. Given with a plan, these options replace its own.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Observing")]
 pub(crate) struct ObserveArgs {
@@ -85,7 +85,7 @@ pub(crate) struct ObserveArgs {
     /// Also measure the layout after every N tasks.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) layout_every: Option<u32>,
-    /// In which rounds to observe: own, which run after the measured ones so as not to disturb
+    /// Rounds in which to observe: own, which run after the measured ones so as not to disturb
     /// them, or measured [default: own].
     #[arg(long, value_name = "ROUNDS", value_parser = ["own", "measured"])]
     pub(crate) observe_in: Option<String>,
@@ -94,7 +94,7 @@ pub(crate) struct ObserveArgs {
     pub(crate) observe_rounds: Option<u32>,
 }
 
-/// The page of a comparison: from which store, how it is written, and what the exit code says.
+/// Page of a comparison: its store, its format, and the exit code.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct PageArgs {
     /// Exit with 1 if a primary metric is worse, 0 if none is, 5 if that is unclear, if nothing was
@@ -136,12 +136,12 @@ pub(crate) struct PageArgs {
 }
 
 impl PageArgs {
-    /// The format asked for, by its name or by that of the file.
+    /// Requested format, by its name or by the name of the output file.
     pub(crate) fn format(&self) -> Option<&str> {
         self.format.as_deref().or_else(|| super::format_of(self.output.as_deref()))
     }
 
-    /// The detail of the page: on standard output as text, the answer.
+    /// Detail of the page: text on standard output is the short answer by default.
     pub(crate) fn detail(&self) -> PageDetail {
         let is_text = matches!(self.format(), None | Some("terminal" | "plain"));
         match (self.brief, is_text && self.output.is_none() && !self.full) {
@@ -152,7 +152,7 @@ impl PageArgs {
     }
 }
 
-/// The machine whose boots are meant.
+/// Machine that is rebooted.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RootArgs {
     /// A directory that stands for the root of the machine: for tests of reboots.
@@ -161,7 +161,7 @@ pub(crate) struct RootArgs {
 }
 
 impl RootArgs {
-    /// The boots of that machine; of this one where nothing was said.
+    /// Control over the reboots of that machine, by default this one.
     pub(crate) fn reboots(&self) -> RebootControl {
         RebootControl::new(self.dir.as_deref().unwrap_or(Path::new("/")))
     }
@@ -185,7 +185,7 @@ fn minutes(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "give minutes from 0.01 to 10080, such as 3.5".to_owned())
 }
 
-/// What a quick plan is made of.
+/// Options of a quick plan.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "The quick plan")]
 pub(crate) struct QuickArgs {
@@ -275,7 +275,7 @@ pub(crate) struct QuickArgs {
     /// differences could not have been detected.
     #[arg(long, conflicts_with = "plan")]
     pub(crate) control: bool,
-    /// No second baseline, as by default.
+    /// Run no second baseline, which is the default.
     #[arg(long, hide = true, conflicts_with_all = ["plan", "control"])]
     pub(crate) no_control: bool,
     /// Skip the warm-up round (which is stored but not compared).
@@ -307,8 +307,8 @@ pub(crate) struct ReportArgs {
     /// variant:NAME, job:NAME, fs:TYPE or target:DIR.
     #[arg(long, value_name = "SEL")]
     pub(crate) baseline: Option<String>,
-    /// What to compare with it; may be given several times [default: all other values of the same
-    /// kind].
+    /// The variant to compare with it; may be given several times [default: all other values of the
+    /// same kind].
     #[arg(long, value_name = "SEL", num_args = 1.., conflicts_with = "by")]
     pub(crate) contender: Vec<String>,
     /// Group all trials by this; the baseline is the oldest group, or --baseline VALUE [default:
@@ -342,7 +342,7 @@ pub(crate) struct ReportArgs {
     /// Print the plan of the trials' campaign as TOML for `treering compare PLAN`, and no page.
     #[arg(long, conflicts_with_all = ["gate", "format", "charts"])]
     pub(crate) print_plan: bool,
-    /// Command line that conducted the campaign, where that has just been done.
+    /// Command line that conducted the campaign, if that has just been done.
     #[arg(skip)]
     pub(crate) typed: Option<String>,
     #[command(flatten)]
@@ -414,7 +414,7 @@ pub(crate) struct KernelArgs {
 pub(crate) enum KernelVerb {
     /// Show the release, drivers and modules of kernels, and boot each once, emulated.
     ///
-    /// Exit code 1 says that one of them does not do for guests.
+    /// Exit code 1 says that one of them cannot be used for guests.
     Check(KernelCheckArgs),
 }
 

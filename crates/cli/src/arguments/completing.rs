@@ -1,7 +1,7 @@
-//! The command lines of `treering completions` and `man`, and what completion offers as the values
+//! Command lines of `treering completions` and `man`, and the completion candidates for the values
 //! of options: one table by the names of the command and the option.
 //!
-//! Where the values come from is in `completion`.
+//! The candidates themselves are listed in `completion`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -54,13 +54,13 @@ pub(crate) struct ManArgs {
     pub(crate) links: bool,
 }
 
-/// The command line of an imitated tool under its own name.
+/// Command line of an imitated tool under its own name.
 pub(crate) fn as_link(workload: &'static dyn Workload) -> Command {
     let name = workload.manifest().name;
     classic_command(workload).bin_name(name).display_name(name)
 }
 
-/// The command line that begins with this word, with what completion offers for its options.
+/// Command line that begins with this word, with completion candidates for its options.
 pub(crate) fn to_complete(program: &OsString) -> Command {
     let tool = link(std::slice::from_ref(program)).and_then(named);
     with_candidates(match tool {
@@ -69,7 +69,7 @@ pub(crate) fn to_complete(program: &OsString) -> Command {
     })
 }
 
-/// The command with candidates for its options, and for those of the commands below it.
+/// Adds candidates to the options of the command and of its subcommands.
 fn with_candidates(command: Command) -> Command {
     let name = command.get_name().to_owned();
     command
@@ -84,7 +84,7 @@ fn with_candidates(command: Command) -> Command {
         .mut_subcommands(with_candidates)
 }
 
-/// Paths are text where the imitated tools have them.
+/// True for an option that takes a path. Imitated tools have paths as plain text.
 fn is_path(arg: &Arg) -> bool {
     let is_named_so = |name: &str| matches!(name, "PATH" | "FILE" | "DIR" | "DEVICE");
     let names = arg.get_value_names().unwrap_or_default();

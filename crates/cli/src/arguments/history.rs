@@ -25,7 +25,7 @@ pub(crate) struct HistoryArgs {
     /// With --gate: how many of the newest points count.
     #[arg(long, default_value_t = 5, value_name = "POINTS", value_parser = quantities::count)]
     pub(crate) recent: usize,
-    /// With --gate: levels that differ by less do not count, nor does a newest point.
+    /// With --gate: ignore new levels, and newest points, that differ by less.
     #[arg(long, value_name = "N%", requires = "gate")]
     pub(crate) smallest_change: Option<String>,
     /// Acknowledge the changes of level that begin at this point: they are shown as known, and no
@@ -45,10 +45,10 @@ pub(crate) struct HistoryArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// Which series of a store.
+/// Selection of the series of a store.
 #[derive(Debug, Args)]
 pub(crate) struct SeriesArgs {
-    /// What makes a point: kernel, date, label, or the name of a fact or parameter.
+    /// Property that makes a point: kernel, date, label, or the name of a fact or parameter.
     #[arg(long, default_value = "date", value_name = "KEY")]
     pub(crate) by: String,
     /// This metric only, by its full name as in JSON [default: those that decide comparisons].
@@ -79,7 +79,7 @@ there links lead to every series, comparison and trial, and can be bookmarked.
 pub(crate) struct OverviewArgs {
     #[command(flatten)]
     pub(crate) series: SeriesArgs,
-    /// How many of the newest points are recent.
+    /// Number of the newest points that count as recent.
     #[arg(long, default_value_t = 20, value_name = "POINTS", value_parser = quantities::count)]
     pub(crate) recent: usize,
     /// Write to this file instead of standard output.

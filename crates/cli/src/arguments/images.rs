@@ -22,7 +22,7 @@ pub(crate) enum ImageVerb {
     },
     /// Show how an image was made, and its layout.
     Show {
-        /// Its name.
+        /// Name of the image.
         name: String,
         #[command(flatten)]
         output: OutputArgs,
@@ -37,18 +37,18 @@ pub(crate) enum ImageVerb {
     },
     /// Read images and compare them with what was saved.
     Verify {
-        /// Their names [default: all].
+        /// Names of the images [default: all].
         names: Vec<String>,
     },
     /// Remove images.
     Remove {
-        /// Their names.
+        /// Names of the images.
         #[arg(required = true)]
         names: Vec<String>,
     },
     /// Restore an image to a new, sparse file, to be mounted through a loop device.
     Restore {
-        /// Its name.
+        /// Name of the image.
         name: String,
         /// The file; it must not exist.
         #[arg(long, value_name = "FILE")]

@@ -1,5 +1,5 @@
-//! The command line of `treering io500`: a native run of the workload of that name under the verb
-//! that says what it is, and the installed program.
+//! Command line of `treering io500`: a native run of the workload of that name under the subcommand
+//! `rehearse`, and runs of the installed program.
 
 use std::path::PathBuf;
 
@@ -10,11 +10,11 @@ use treering_script::Workload;
 use super::settings::argument;
 use super::{AnyRunArgs, NativeRunArgs, OutputArgs, StoreArgs};
 
-/// The name of the verb.
+/// Name of the verb.
 pub(crate) const IO500: &str = "io500";
-/// The verb below it that rehearses.
+/// Name of the subcommand that rehearses.
 pub(crate) const REHEARSE: &str = "rehearse";
-/// The verb below it that runs the installed program.
+/// Name of the subcommand that runs the installed program.
 pub(crate) const RUN: &str = "run";
 
 /// The verb below it that puts runs side by side.
@@ -44,10 +44,10 @@ pub(crate) struct InstalledArgs {
     /// The installed io500.
     #[arg(long, value_name = "PATH")]
     pub(crate) with_io500: PathBuf,
-    /// Its configuration, which names the directory to work in.
+    /// The configuration of io500, which names the directory to work in.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
-    /// What starts it on several clients, as one text: `mpirun -n 4`.
+    /// The launcher for several clients, as one text: `mpirun -n 4`.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) launcher: Option<String>,
     /// A label for the trial, to find and compare it by.
@@ -76,12 +76,12 @@ Put a rehearsal beside results that others have published:
 
 Only IO500 itself scores: a rehearsal prints no score. docs/workloads/io500.md has the details.";
 
-/// The command.
+/// Command line of the verb.
 pub(super) fn command() -> Command {
     let manifest = Io500Workload.manifest();
     let base =
         Command::new(REHEARSE).next_display_order(None).args(manifest.native.iter().map(argument));
-    // Doc comments of the groups would stand in for the words on the commands.
+    // Otherwise clap would take the doc comments of groups as descriptions of the commands.
     let rehearse = AnyRunArgs::augment_args(NativeRunArgs::augment_args(base))
         .about(manifest.about)
         .long_about(None);

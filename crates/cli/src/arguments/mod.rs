@@ -1,4 +1,4 @@
-//! The command line: treering's verbs by derive, the workloads' options from their specs.
+//! The command line: clap derives treering's verbs; the options of workloads come from their specs.
 
 mod aging;
 mod annotating;
@@ -90,7 +90,8 @@ fn after_help() -> String {
     format!("{AFTER_HELP}\n{}", crate::exit_codes::help().trim_end())
 }
 
-/// The verbs. Workloads add themselves: below `run`, and by name as their classic selves.
+/// Verbs of treering. Each workload also gets a subcommand of `run`, and a verb with the name of
+/// the imitated tool.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// List the trials in the store, newest first.
@@ -113,7 +114,7 @@ pub(crate) enum Verb {
     Pack(PackArgs),
     /// Add the trials of a pack to the store, without duplicates.
     Merge(MergeArgs),
-    /// Run what a pack has here as well, and compare: what came of it, and what cannot be the same.
+    /// Repeat the runs of a pack here, compare the results, and list what cannot be the same.
     Repeat(RepeatArgs),
     /// Compare stored trials: better, worse, the same or unclear.
     Report(ReportArgs),
@@ -152,9 +153,9 @@ pub(crate) enum Verb {
     /// Remove what a killed run left behind in a directory.
     ///
     /// While a native run goes on, a mark in its directory (`.treering-run`) lists each tree before
-    /// it is made, and its identity once it is. Only trees of that identity are removed; whatever
-    /// has the name of one now, and a mark that another user left or that was copied from another
-    /// directory, stays, and you are told why.
+    /// it is made, and its identity once it is. Only trees of that identity are removed. Anything
+    /// else under such a name stays, as does everything if another user left the mark or it was
+    /// copied from another directory, and you are told why.
     Clean(CleanArgs),
     /// Print a shell completion script.
     Completions(CompletionsArgs),
@@ -162,7 +163,7 @@ pub(crate) enum Verb {
     Man(ManArgs),
 }
 
-/// Where the results are.
+/// Location of the store.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct StoreArgs {
     /// The result store [default: results.treering in the data directory].
@@ -238,9 +239,9 @@ pub(crate) struct ImportArgs {
     /// directories; `-` is standard input.
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Labels, with commas between: the first output of each tool gets the first, the second the
-    /// second; of MMTests the first run. A single label is that of all files [default: the file's
-    /// name, with a number behind it where a tool is there several times; the name of the run].
+    /// Labels, separated by commas: the first output of each tool gets the first, the second the
+    /// second; of MMTests the first run. A single label applies to all files [default: the file's
+    /// name, with a number appended if it has several outputs of a tool; the name of the run].
     #[arg(long, value_name = "LABELS", value_delimiter = ',')]
     pub(crate) label: Vec<String>,
     /// Show what would be imported, and store nothing.
@@ -249,7 +250,7 @@ pub(crate) struct ImportArgs {
     /// Import again what was imported before; it counts as another run.
     #[arg(long)]
     pub(crate) again: bool,
-    /// An entry for each output, however many there are.
+    /// Print an entry for each output, however many there are.
     #[arg(long)]
     pub(crate) full: bool,
     #[command(flatten)]
@@ -276,7 +277,7 @@ pub(crate) struct DoctorArgs {
     /// A directory, a block device or a plan [default: the current directory].
     #[arg(value_parser = quantities::device())]
     pub(crate) path: Option<PathBuf>,
-    /// Show only whether this device would be formatted: everything that is looked at and found;
+    /// Show only whether this device would be formatted, with all that is examined and found;
     /// nothing else is done.
     #[arg(long, value_name = "DEVICE", conflicts_with = "path")]
     #[arg(value_parser = quantities::device())]
@@ -313,15 +314,14 @@ pub(crate) enum LabVerb {
     /// Attach a played disk: an empty loop device that answers when a modelled disk would. Prints
     /// its node, and keeps it until Ctrl-C; then says what the disk had to do.
     Disk(DiskArgs),
-    /// Play a disk on a connection of FUSE, which standard input is, over the image that standard
-    /// output is.
+    /// Play a disk on the FUSE connection on standard input; its image is on standard output.
     #[command(hide = true)]
     Play {
-        /// The path of the image, to be told.
+        /// Path of the image, for messages.
         image: PathBuf,
         /// The name of the disk.
         name: String,
-        /// Its description in TOML.
+        /// Description of the disk in TOML.
         text: String,
     },
     /// List the filesystems that can be made and mounted here, and what the others lack.
@@ -355,7 +355,7 @@ pub(crate) enum DatasetVerb {
     },
     /// Show a data set: counts, sizes, and what a patch and a build change.
     Show {
-        /// Its name.
+        /// Name of the data set.
         name: String,
         #[command(flatten)]
         output: OutputArgs,
@@ -366,7 +366,7 @@ pub(crate) enum DatasetVerb {
     Import {
         /// The directory with dataset-unpatched and the other three.
         dir: PathBuf,
-        /// Its name [default: the name of the directory].
+        /// Name of the data set [default: the name of the directory].
         #[arg(long)]
         name: Option<String>,
         /// Overwrite your data set of this name.
@@ -377,7 +377,7 @@ pub(crate) enum DatasetVerb {
 
 #[derive(Debug, Args)]
 pub(crate) struct RecordArgs {
-    /// Its name: letters, digits, '.', '-' and '_'.
+    /// Name of the data set: letters, digits, '.', '-' and '_'.
     pub(crate) name: String,
     /// The clean tree.
     #[arg(long, value_name = "DIR")]
@@ -435,10 +435,10 @@ pub(crate) struct NativeRunArgs {
     #[arg(long, value_name = "KIND", default_value = "random",
         value_parser = ["random", "classic"])]
     pub(crate) payload: String,
-    /// How much a compressing filesystem can save of the random payload, such as 30%.
+    /// Share of the random payload that a compressing filesystem can save, such as 30%.
     #[arg(long, value_name = "N%", default_value = "0%")]
     pub(crate) compressibility: String,
-    /// Which calls are timed individually.
+    /// Calls that are timed individually.
     #[arg(long, value_name = "WHICH", default_value = "sampled",
         value_parser = ["all", "sampled", "off"])]
     pub(crate) latency: String,
@@ -490,7 +490,7 @@ pub(crate) struct CheckArgs {
     /// Run the job with the installed fio and natively, alternating, and report differences.
     #[arg(long)]
     pub(crate) check: bool,
-    /// How many times each of them runs it.
+    /// Number of runs by each of them.
     #[arg(long, value_name = "N", default_value_t = 3, requires = "check",
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) turns: u32,
@@ -499,7 +499,7 @@ pub(crate) struct CheckArgs {
     pub(crate) format: Option<String>,
 }
 
-/// The whole command line as clap sees it.
+/// Declares the whole command line for clap.
 pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
     let has_classic = |workload: &&&'static dyn Workload| workload.manifest().has_classic();
     let classic = workloads.iter().filter(has_classic).map(|workload| classic_command(*workload));
@@ -509,7 +509,8 @@ pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(native);
-    // The command lines of imitated tools have no options that these do not know.
+    // The global options are only for treering's own verbs: imitated tools must accept no others
+    // than the original.
     let own = Cli::command()
         .subcommand(run)
         .subcommand(aging::command())
@@ -529,7 +530,7 @@ pub(crate) fn old_names(workloads: &[&'static dyn Workload]) -> Vec<&'static str
     classic.map(|workload| workload.manifest().name).collect()
 }
 
-/// Parses what was typed; under a link with a workload's name, as that workload's classic self.
+/// Parses the command line; under the name of an imitated tool, as a command line of that tool.
 pub(crate) fn parse(typed: &[OsString]) -> Result<ArgMatches, clap::Error> {
     let command = command(treering_registry::workloads()).color(colour::remember(typed));
     let classic = link(typed).or_else(|| typed.get(1)?.to_str()).and_then(named);
@@ -538,7 +539,7 @@ pub(crate) fn parse(typed: &[OsString]) -> Result<ArgMatches, clap::Error> {
     let rest: Vec<OsString> = typed.iter().skip(skipped).cloned().collect();
     let words: Option<Vec<String>> =
         rest.iter().map(|word| word.to_str().map(str::to_owned)).collect();
-    // Words that are no text are no settings either.
+    // Only settings that are UTF-8 are expanded.
     let rest = words.map_or(rest, |words| {
         let words = classic::in_full(workload.manifest().classic, words);
         workload.classic_words(words).into_iter().map(OsString::from).collect()
@@ -547,7 +548,7 @@ pub(crate) fn parse(typed: &[OsString]) -> Result<ArgMatches, clap::Error> {
     command.try_get_matches_from(["treering".into(), name.into()].into_iter().chain(rest))
 }
 
-/// The exit code for a command line that is wrong: the imitated tool's own, where one is meant.
+/// Exit code for an invalid command line: that of the imitated tool, or else treering's own.
 pub(crate) fn usage_exit(typed: &[OsString]) -> u8 {
     if typed.get(1).is_some_and(|verb| verb == "bisect-step") {
         return crate::exit_codes::BISECTION_ENDS;
@@ -566,12 +567,12 @@ fn classic_command(workload: &'static dyn Workload) -> Command {
         .next_display_order(None)
         .infer_long_args(true)
         .args(manifest.classic.iter().map(argument));
-    // The doc comment of the group would stand in for the words on the command.
+    // Otherwise clap would take the doc comment of the group as the description of the command.
     let command = AnyRunArgs::augment_args(base).about(about).long_about(None);
     classic::with_more(command, manifest.name)
 }
 
-/// The workload of which the original can do the job too.
+/// Name of the workload that the installed original can run, too.
 pub(crate) const FIO: &str = "fio";
 fn native_command(workload: &'static dyn Workload) -> Command {
     let manifest = workload.manifest();
@@ -581,7 +582,7 @@ fn native_command(workload: &'static dyn Workload) -> Command {
         .args(manifest.native.iter().map(argument));
     let is_fio = manifest.name == FIO;
     let base = if is_fio { CheckArgs::augment_args(base) } else { base };
-    // Only jobs of fio name devices.
+    // Only fio jobs can name block devices.
     native_options(base)
         .mut_arg("erase", |arg| arg.hide(!is_fio))
         .about(manifest.about)

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::width;
 
-/// How a page is written.
+/// Output options of a page.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct OutputArgs {
     /// The format: terminal, plain, markdown, html, csv or json [default: that of the name of
@@ -23,13 +23,13 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// The format asked for, by its name or by that of the file.
+    /// Requested format, by its name or by the name of the output file.
     pub(crate) fn format(&self) -> Option<&str> {
         self.format.as_deref().or_else(|| format_of(self.output.as_deref()))
     }
 }
 
-/// The format that the end of a file's name stands for.
+/// Format that the extension of a file name stands for.
 pub(crate) fn format_of(output: Option<&Path>) -> Option<&'static str> {
     match output?.extension()?.to_str()? {
         "html" | "htm" => Some("html"),

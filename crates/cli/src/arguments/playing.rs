@@ -9,7 +9,7 @@ pub(crate) struct DiskArgs {
     /// The disk: hdd-7200, hdd-5400, ssd-sata, hp97560, or a TOML file.
     #[arg(default_value = "hdd-7200")]
     pub(crate) disk: String,
-    /// How large it is shown, from its outermost track on.
+    /// Size of the disk, from its outermost track on.
     #[arg(long, default_value = "4GiB")]
     pub(crate) size: String,
     /// Keep the image in this directory [default: /var/tmp/treering-UID].

@@ -1,4 +1,4 @@
-//! Values of our own options that carry a unit, and the names of devices.
+//! Values of treering's own options that have a unit, and names of devices.
 
 use std::ffi::OsString;
 use std::os::unix::fs::FileTypeExt;
@@ -11,7 +11,7 @@ use treering_script::{parse_count, parse_size};
 
 use crate::failure::Failure;
 
-/// A share given as a percentage, from 0 to 1000 %: `3%` is .03.
+/// Parses a percentage from 0 to 1000 % as a share: `3%` is .03.
 pub(crate) fn percentage(option: &str, text: &str) -> Result<f64, Failure> {
     let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     percent.filter(|percent| (0.0..=1000.0).contains(percent)).map(|p| p / 100.0).ok_or_else(|| {
@@ -20,12 +20,12 @@ pub(crate) fn percentage(option: &str, text: &str) -> Result<f64, Failure> {
     })
 }
 
-/// Names of metrics in the lists that `--primary` was given.
+/// Names of metrics in the values of `--primary`.
 pub(crate) fn metric_names(lists: &[String]) -> Vec<String> {
     lists.iter().flat_map(|list| split_metric_names(list)).collect()
 }
 
-/// Bytes given as a size: `4GiB`.
+/// Parses a size in bytes: `4GiB`.
 pub(crate) fn size(option: &str, text: &str) -> Result<u64, Failure> {
     parse_size(text).ok_or_else(|| {
         Failure::usage(format!("{option}: '{text}' is not a size"))
@@ -33,15 +33,15 @@ pub(crate) fn size(option: &str, text: &str) -> Result<u64, Failure> {
     })
 }
 
-/// A whole number, with a suffix if need be: `10k`.
+/// Parses a whole number with an optional suffix: `10k`.
 pub(super) fn count(text: &str) -> Result<usize, String> {
     parse_count(text)
         .and_then(|number| number.try_into().ok())
         .ok_or_else(|| "give a whole number, such as 500 or 10k".to_owned())
 }
 
-/// A block device by its path or its name alone, or another path: `loop0` is `/dev/loop0` where
-/// nothing else is called so here.
+/// Parser of a block device, given by its path or only by its name, or of another path: `loop0` is
+/// `/dev/loop0` unless the current directory has a file of that name.
 pub(super) fn device() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(|typed: OsString| {
         let named = Path::new("/dev").join(&typed);
@@ -52,7 +52,7 @@ pub(super) fn device() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// A time in seconds, from a thousandth to ten thousand days.
+/// Parses a time in seconds, from a thousandth to ten thousand days.
 pub(super) fn period(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (1e-3..=864e6).contains(seconds));
     seconds
@@ -60,7 +60,7 @@ pub(super) fn period(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "give seconds from 0.001 to 864000000, such as 60".to_owned())
 }
 
-/// A time with its unit: `300us`, `5ms`, `1.5s`.
+/// Parses a time with its unit: `300us`, `5ms`, `1.5s`.
 pub(super) fn latency(text: &str) -> Result<Duration, String> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
@@ -77,14 +77,14 @@ pub(super) fn latency(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "give a time from 1us to 3600s with its unit, such as 5ms".to_owned())
 }
 
-/// Requests a second: `500`, `20k`.
+/// Parses a number of requests per second: `500`, `20k`.
 pub(super) fn rate(text: &str) -> Result<u64, String> {
     parse_count(text)
         .filter(|rate| (1..=100_000_000).contains(rate))
         .ok_or_else(|| "give requests a second from 1 to 100M, such as 500 or 20k".to_owned())
 }
 
-/// A page narrower than this cannot be laid out.
+/// Parser of a page width; narrower pages cannot be laid out.
 pub(crate) fn width() -> clap::builder::RangedI64ValueParser<u16> {
     clap::value_parser!(u16).range(40..=1000)
 }

@@ -44,7 +44,7 @@ pub(super) fn argument(spec: &OptionSpec) -> Arg {
 }
 
 fn value(arg: Arg, name: &'static str) -> Arg {
-    // As with the classic tools' own parsers, the last of several values counts.
+    // If an option is given several times, the last value counts, as with the classic tools.
     let id = arg.get_id().clone();
     arg.value_name(name).action(ArgAction::Set).overrides_with(id)
 }
@@ -69,7 +69,7 @@ pub(crate) fn settings(specs: &[OptionSpec], matches: &ArgMatches) -> Settings {
     settings
 }
 
-/// The settings in words that follow `--`: the workload's own options.
+/// Parses the words after `--` as settings of the workload.
 pub(crate) fn settings_of_words(
     specs: &'static [OptionSpec],
     words: &[String],
@@ -103,7 +103,7 @@ pub(crate) fn settings_of_words(
     Ok(settings(specs, &matches))
 }
 
-/// True for an option of `treering compare` itself.
+/// True if the word is an option of `treering compare` itself.
 fn is_of_compare(word: &str) -> bool {
     let own = CompareArgs::augment_args(Command::new("compare"));
     let name = word.trim_start_matches('-');

@@ -1,4 +1,4 @@
-//! Arguments of the verbs that hand trials on: `pack`, `merge` and `repeat`.
+//! Arguments of the verbs that exchange trials: `pack`, `merge` and `repeat`.
 
 use std::path::PathBuf;
 
@@ -10,8 +10,8 @@ use super::{OutputArgs, StoreArgs};
 #[derive(Debug, Args)]
 #[command(after_help = PACK_HELP)]
 pub(crate) struct PackArgs {
-    /// The trials: unique prefixes of their IDs, or `last`; all that --plan and the others leave
-    /// when none is named.
+    /// The trials: unique prefixes of their IDs, or `last`; if none is named, all that match the
+    /// other options.
     #[arg(value_name = "TRIAL", conflicts_with_all = ["plan", "campaign", "label", "workload"])]
     pub(crate) trials: Vec<String>,
     /// Only trials of this plan.
@@ -47,7 +47,7 @@ pub(crate) struct PackArgs {
 }
 
 impl PackArgs {
-    /// Output arguments of the page; `--output` itself names the pack, not the page.
+    /// Output options of the page; `--output` itself names the pack, not the page.
     pub(crate) fn page(&self) -> OutputArgs {
         OutputArgs { format: self.format.clone(), ..OutputArgs::default() }
     }
@@ -89,17 +89,17 @@ pub(crate) struct RepeatArgs {
     /// only one].
     #[arg(long, value_name = "ID")]
     pub(crate) campaign: Option<String>,
-    /// Work in this directory where a directory was worked in.
+    /// The directory to use for variants that used a directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// Use this block device where one was used; may be given several times.
+    /// The block device to use for variants that used one; may be given several times.
     #[arg(long, value_name = "DEVICE", value_parser = device())]
     pub(crate) block: Vec<PathBuf>,
     /// Boot this kernel for variants that were booted in guests, or for one: VARIANT=FILE; may be
     /// given several times.
     #[arg(long, value_name = "KERNEL")]
     pub(crate) kernel: Vec<String>,
-    /// Run so many rounds [default: as many as the pack has].
+    /// Number of rounds [default: as many as the pack has].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) rounds: Option<u32>,
     /// Allow this block device to be erased, whatever it contains; may be given several times.

@@ -1,4 +1,4 @@
-//! Arguments of `treering sweep` and `treering load`: curves, and the search on one.
+//! Arguments of `treering sweep` and `treering load`: curves, and the search for a rate.
 
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ pub(crate) struct LoadArgs {
     /// The search ends when the interval reaches no farther than this to either side.
     #[arg(long, value_name = "N%", default_value = "10%")]
     pub(crate) precision: String,
-    /// Begin no probe after so many minutes, and say what is known then.
+    /// Begin no probe after this many minutes, and report what is known then.
     #[arg(long, value_name = "N", default_value_t = 10,
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) minutes: u32,
@@ -106,7 +106,7 @@ impl LoadArgs {
     }
 }
 
-/// The command; `options` adds what every native run understands.
+/// Command line of the verb; `options` adds the options of native runs.
 pub(super) fn load_command(options: fn(Command) -> Command) -> Command {
     let manifest = Fio.manifest();
     let specs = manifest.native.iter().filter(|spec| !Fio::of_offered_load(spec.name));

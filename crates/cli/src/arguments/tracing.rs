@@ -44,7 +44,7 @@ pub(crate) enum TraceVerb {
     Cost(CostArgs),
 }
 
-/// What is recorded.
+/// Options of a recording.
 #[derive(Debug, Default, Args)]
 pub(crate) struct RecordTraceArgs {
     /// The command with its arguments.
@@ -77,7 +77,8 @@ pub(crate) struct RecordTraceArgs {
     pub(crate) page: TracePageArgs,
 }
 
-/// How a page about traces is written. All have defaults, so that verbs below can be named.
+/// Output options of a page about traces. All have defaults, so that a subcommand may be given
+/// instead.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct TracePageArgs {
     /// The format: terminal, plain, markdown, html, csv or json [default: that of the name of
@@ -97,7 +98,7 @@ impl TracePageArgs {
     }
 }
 
-/// What of traces is wanted.
+/// Part of a trace to read.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct WindowArgs {
     /// Only events between these seconds of the trace, such as 1.5:4.

@@ -10,7 +10,7 @@ use super::{OutputArgs, StoreArgs, quantities};
 #[derive(Debug, Args)]
 #[command(after_help = WATCH_HELP)]
 pub(crate) struct WatchArgs {
-    /// A plan in TOML: the anchor and what is watched are its variants.
+    /// A plan in TOML, whose variants are the anchor and the watched ones.
     #[arg(value_name = "PLAN")]
     pub(crate) plan: PathBuf,
     /// The variant that never changes; without it a change of the machine cannot be told from one
@@ -21,7 +21,7 @@ pub(crate) struct WatchArgs {
     /// --kernel the name of its file].
     #[arg(long, value_name = "TEXT")]
     pub(crate) label: Option<String>,
-    /// Name the new point by what the watched variant says of this fact, such as kernel.release.
+    /// Name the new point by this fact of the watched variant, such as kernel.release.
     #[arg(long, value_name = "FACT", conflicts_with = "label")]
     pub(crate) label_by: Option<String>,
     /// Boot this kernel in a guest for every variant but the anchor.
@@ -31,7 +31,7 @@ pub(crate) struct WatchArgs {
     #[arg(long, default_value_t = 5, value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
-    /// Measure so many points, one after the other.
+    /// Number of points to measure, one after the other.
     #[arg(long, default_value_t = 1, value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) points: u32,
@@ -54,7 +54,7 @@ pub(crate) struct WatchArgs {
     /// With --gate: how many of the newest points count.
     #[arg(long, default_value_t = 5, value_name = "POINTS", value_parser = quantities::count)]
     pub(crate) recent: usize,
-    /// With --gate: levels that differ by less do not count, nor does a newest point.
+    /// With --gate: ignore new levels, and newest points, that differ by less.
     #[arg(long, value_name = "N%", requires = "gate")]
     pub(crate) smallest_change: Option<String>,
     /// Print no progress, only the history.

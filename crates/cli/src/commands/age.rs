@@ -13,7 +13,7 @@ use treering_report::{Cell, Column, Report, Table};
 use treering_store::{Filter, LoadDetail, TrialState};
 use treering_sys::open_top;
 
-use super::image::Saving;
+use super::image::PlannedSave;
 use super::{native, output};
 use crate::arguments::{
     AgeVerb, MeasureProfileArgs, NativeRunArgs, OutputArgs, SpreadArgs, image_to_save,
@@ -39,7 +39,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             let own = NativeRunArgs::from_arg_matches(matches).map_err(usage)?;
             let layout_every = own.layout_every.or(Some(1));
             let saving = match (image_to_save(matches), &own.dir) {
-                (Some(name), Some(dir)) => Some(Saving::prepare(name, dir)?),
+                (Some(name), Some(dir)) => Some(PlannedSave::prepare(name, dir)?),
                 _ => None,
             };
             let own = NativeRunArgs { keep: true, layout_every, ..own };

@@ -1,4 +1,4 @@
-//! `--charts DIR`: every chart of a page as a file of its own, for slides and papers.
+//! `--charts DIR`: every chart of a page as a separate file, for slides and papers.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -19,7 +19,7 @@ pub(crate) fn prepare(dir: &Path) -> Result<(), Failure> {
 }
 
 /// Writes the charts of a page, for screens or for a paper. If one of the files exists and is not a
-/// chart of treering's, no file is written.
+/// chart that treering wrote, no file is written.
 pub(crate) fn write(page: &Report, dir: &Path, is_for_paper: bool) -> Result<(), Failure> {
     prepare(dir)?;
     let preset = if is_for_paper { DrawingPreset::Paper } else { DrawingPreset::Screen };

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// Removes the leftovers in a directory, or with --dry-run prints them.
 pub(crate) fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
     let dir = args.dir.as_path();
-    // Reported from a directory without a mark, which is clean.
+    // A directory that cannot be read is an error; one without a mark is clean.
     dir.read_dir().map_err(|error| Failure::of_path(dir, &error))?;
     let now_unix_s = i64::try_from(unix_ms() / 1000).unwrap_or(i64::MAX);
     let left = if args.dry_run {

@@ -20,8 +20,8 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     })?;
     let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
     let ids = if args.trials.is_empty() {
-        let all = store.trials(&Filter::default()).map_err(|error| failure(&error))?;
-        all.into_iter().rev().map(|summary| summary.trial).collect()
+        let all_trials = store.trials(&Filter::default()).map_err(|error| failure(&error))?;
+        all_trials.into_iter().rev().map(|summary| summary.trial).collect()
     } else {
         let find = |prefix: &String| store.find(prefix).map_err(|error| failure(&error));
         args.trials.iter().map(find).collect::<Result<Vec<_>, _>>()?

@@ -1,4 +1,4 @@
-//! `treering dbench generate`: a load file.
+//! `treering dbench generate`: writes a load file.
 
 use std::process::ExitCode;
 

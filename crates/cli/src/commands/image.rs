@@ -25,7 +25,7 @@ pub(crate) fn run(verb: &ImageVerb) -> Result<ExitCode, Failure> {
         ImageVerb::Show { name, output } => {
             output::write(&images::show(name, &library.load(name)?.record), output)
         }
-        ImageVerb::Save { name, target } => Saving::prepare(name, target)?.save(None),
+        ImageVerb::Save { name, target } => PlannedSave::prepare(name, target)?.save(None),
         ImageVerb::Verify { names } => return Ok(verify(&library, names)),
         ImageVerb::Remove { names } => names.iter().try_for_each(|name| Ok(library.remove(name)?)),
         ImageVerb::Restore { name, to } => Ok(library.load(name)?.restore_to(to)?),
@@ -54,16 +54,16 @@ fn verify(library: &ImageLibrary, names: &[String]) -> ExitCode {
     worst
 }
 
-/// An image to be saved once its filesystem is aged; every check that can refuse the save has
-/// passed.
-pub(super) struct Saving {
+/// A planned save of a filesystem that is still to be aged; every check that can refuse the save
+/// has passed.
+pub(super) struct PlannedSave {
     name: String,
     lab: Lab,
     target: AgedTarget,
     mkfs: Vec<String>,
 }
 
-impl Saving {
+impl PlannedSave {
     /// Checks that the filesystem can be saved under this name.
     pub(super) fn prepare(name: &str, target: &Path) -> Result<Self, Failure> {
         let lab = lab::open();

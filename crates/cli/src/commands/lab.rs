@@ -1,5 +1,5 @@
 //! `treering lab`: lists the capabilities of the lab and the leftovers of killed runs, and frees
-//! the latter.
+//! the leftovers.
 
 use std::fs::File;
 use std::io::{Write, stdout};
@@ -35,31 +35,31 @@ pub(crate) fn run(verb: &LabVerb) -> Result<ExitCode, Failure> {
         LabVerb::Disk(args) => disk(args),
         LabVerb::Play { image, name, text } => play(image, name, text),
         LabVerb::Filesystems { output } => {
-            output::write(&page::filesystems(makeable(&look())), output)
+            output::write(&page::filesystems(makeable(&open_read_only())), output)
         }
     }?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens the lab of this user, after mounting again the filesystems that killed runs had unmounted,
+/// Opens the lab of this user, after mounting the filesystems again that killed runs had unmounted,
 /// and printing their names.
 ///
-/// Where no directory for its records can be had, that is reported by whatever would record.
+/// If no directory can hold the lab's records, the first operation that needs one reports it.
 pub(crate) fn open() -> Lab {
-    let lab = opened(&mut Vec::new());
+    let lab = open_first_usable(&mut Vec::new());
     mount_again(&lab, &Terminal);
     lab
 }
 
-/// Opens the lab for what is made only for a moment, and leaves leftovers as they are.
+/// Opens the lab for filesystems that exist only for a moment; leftovers are not touched.
 pub(super) fn recording() -> Lab {
-    opened(&mut Vec::new())
+    open_first_usable(&mut Vec::new())
 }
 
 /// Opens the lab and prints which directories cannot be used, and why.
 pub(super) fn open_with_cautions() -> Lab {
     let mut unusable = Vec::new();
-    let lab = opened(&mut unusable);
+    let lab = open_first_usable(&mut unusable);
     say_lab_cautions(&unusable, &Terminal);
     mount_again(&lab, &Terminal);
     lab
@@ -67,7 +67,7 @@ pub(super) fn open_with_cautions() -> Lab {
 
 /// Opens the lab of this user read-only. Filesystems that killed runs had unmounted are only
 /// printed.
-pub(crate) fn look() -> Lab {
+pub(crate) fn open_read_only() -> Lab {
     let lab = configured(Lab::unopened(&first_directory()));
     for left in lab.left_unmounted().unwrap_or_default() {
         note(&format!(
@@ -78,9 +78,9 @@ pub(crate) fn look() -> Lab {
     lab
 }
 
-/// Opens the lab in the first usable directory; the errors of the directories before it go to
-/// `unusable`.
-fn opened(unusable: &mut Vec<LabError>) -> Lab {
+/// Opens the lab in the first usable directory; the errors of unusable directories before it are
+/// appended to `unusable`.
+fn open_first_usable(unusable: &mut Vec<LabError>) -> Lab {
     for directory in places::lab_dirs() {
         match Lab::open(&directory) {
             Ok(lab) => return configured(lab),
@@ -108,8 +108,8 @@ fn configured(lab: Lab) -> Lab {
     }
 }
 
-/// Restores such mounts before a run, since its directory may be on one of them. Only root can
-/// mount.
+/// Mounts filesystems again that killed runs had unmounted, before a run, since its directory may
+/// be on one of them. Only root can mount.
 pub(super) fn mount_again_before_run() {
     if is_root() {
         mount_again(&configured(Lab::unopened(&first_directory())), &Terminal);
@@ -118,7 +118,7 @@ pub(super) fn mount_again_before_run() {
 
 fn list(args: &OutputArgs, reboots: &RebootControl) -> Result<(), Failure> {
     let mut unusable = Vec::new();
-    let lab = opened(&mut unusable);
+    let lab = open_first_usable(&mut unusable);
     say_lab_cautions(&unusable, &Terminal);
     let leftovers = lab.list()?;
     let rows = leftovers.iter().map(|leftover| [leftover.kind.to_string(), leftover.owner()]);
@@ -130,7 +130,7 @@ fn list(args: &OutputArgs, reboots: &RebootControl) -> Result<(), Failure> {
     output::write(&page::leftovers(rows.chain(traces).chain(reboots).collect()), args)
 }
 
-/// Ends the reboots of a plan; a running trial is the last.
+/// Ends the reboots of a plan; a running trial is its last.
 fn end_reboots(reboots: &RebootControl, dry_run: bool) -> Result<(), Failure> {
     if !reboots.is_there() {
         return Ok(());
@@ -146,14 +146,15 @@ fn end_reboots(reboots: &RebootControl, dry_run: bool) -> Result<(), Failure> {
 }
 
 fn release(dry_run: bool, reboots: &RebootControl) -> Result<(), Failure> {
-    // First, so that the machine is not rebooted any more even if a later step fails.
+    // Reboots end first, so that the machine is not rebooted even if a later step fails.
     end_reboots(reboots, dry_run)?;
 
     let mut unusable = Vec::new();
-    let lab = opened(&mut unusable);
+    let lab = open_first_usable(&mut unusable);
     say_lab_cautions(&unusable, &Terminal);
-    let all = lab.list()?;
-    let gone: Vec<LabLeftover> = all.into_iter().filter(|leftover| !leftover.is_alive).collect();
+    let leftovers = lab.list()?;
+    let gone: Vec<LabLeftover> =
+        leftovers.into_iter().filter(|leftover| !leftover.is_alive).collect();
     let traces = StaleInstance::list();
     if dry_run {
         let gone = gone.iter().map(|leftover| freeing_words(&leftover.kind));
@@ -168,7 +169,7 @@ fn release(dry_run: bool, reboots: &RebootControl) -> Result<(), Failure> {
     Err(Failure::environment(format!("not freed: {}", failed.join("; "))))
 }
 
-/// Attaches a played disk until the process is told to end.
+/// Attaches a played disk until the process is asked to end.
 fn disk(args: &DiskArgs) -> Result<(), Failure> {
     let bytes = size("--size", &args.size)?;
     let model = PlayedModel::find(&args.disk)?;
@@ -206,7 +207,7 @@ fn disk(args: &DiskArgs) -> Result<(), Failure> {
     Ok(device.release()?)
 }
 
-/// Process that plays a disk; connected to its parent by standard input and output.
+/// Process that plays a disk, connected to its parent by standard input and output.
 fn play(path: &Path, name: &str, text: &str) -> Result<(), Failure> {
     let failed =
         |error: std::io::Error| Failure::environment(format!("cannot play {name}: {error}"));

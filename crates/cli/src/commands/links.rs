@@ -1,4 +1,4 @@
-//! `treering links`: links with the names of the imitated tools, to the treering that is running.
+//! `treering links`: creates links with the names of the imitated tools to the running treering.
 
 use std::fs;
 use std::io::{self, Write, stdout};
@@ -9,16 +9,16 @@ use std::process::ExitCode;
 use crate::arguments::LinksArgs;
 use crate::failure::{Failure, Kind};
 
-/// Link name that always counts as treering, whatever the running executable is called.
+/// Link target that always counts as treering, whatever the running executable is called.
 const USUAL_NAME: &str = "treering";
 
-/// State of the path at which a link is to be made.
+/// State of the path of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
+enum LinkState {
     Nothing,
     /// The link exists already.
     TheLink,
-    /// A link to this treering by another path, to another treering, or to a path where one was.
+    /// A link to this treering by another path, to another treering, or a dangling link to one.
     AnotherLink,
     /// A file or link that does not belong to treering.
     Foreign,
@@ -41,18 +41,18 @@ pub(crate) fn run(args: &LinksArgs) -> Result<ExitCode, Failure> {
         treering_registry::workloads().iter().filter(|workload| workload.manifest().has_classic())
     {
         let path = dir.join(workload.manifest().name);
-        let found = look(&path, &target, &running).map_err(|error| failed(&path, error))?;
+        let state = examine(&path, &target, &running).map_err(|error| failed(&path, error))?;
         let link = format!("{} -> {}", path.display(), target.display());
         if !args.dry_run {
-            make(&path, &target, found).map_err(|error| failed(&path, error))?;
+            make(&path, &target, state).map_err(|error| failed(&path, error))?;
         }
-        match (found, args.dry_run) {
-            (Found::Foreign, _) => foreign.push(path.display().to_string()),
-            (Found::TheLink, _) => say(&format!("{link} (exists)")),
-            (Found::Nothing, true) => say(&format!("would make {link}")),
-            (Found::AnotherLink, true) => say(&format!("would replace {link}")),
-            (Found::Nothing, false) => say(&link),
-            (Found::AnotherLink, false) => say(&format!("{link} (replaced)")),
+        match (state, args.dry_run) {
+            (LinkState::Foreign, _) => foreign.push(path.display().to_string()),
+            (LinkState::TheLink, _) => say(&format!("{link} (exists)")),
+            (LinkState::Nothing, true) => say(&format!("would make {link}")),
+            (LinkState::AnotherLink, true) => say(&format!("would replace {link}")),
+            (LinkState::Nothing, false) => say(&link),
+            (LinkState::AnotherLink, false) => say(&format!("{link} (replaced)")),
         }
     }
     if foreign.is_empty() {
@@ -71,29 +71,29 @@ fn target(running: &Path, dir: &Path) -> io::Result<PathBuf> {
     Ok(name.map_or_else(|| running.to_owned(), PathBuf::from))
 }
 
-fn look(path: &Path, target: &Path, running: &Path) -> io::Result<Found> {
+fn examine(path: &Path, target: &Path, running: &Path) -> io::Result<LinkState> {
     match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
-        Ok(metadata) if !metadata.is_symlink() => return Ok(Found::Foreign),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(LinkState::Nothing),
+        Ok(metadata) if !metadata.is_symlink() => return Ok(LinkState::Foreign),
         other => other?,
     };
     let present = fs::read_link(path)?;
     if present == target {
-        return Ok(Found::TheLink);
+        return Ok(LinkState::TheLink);
     }
     let is_named_so = present
         .file_name()
         .is_some_and(|name| name == USUAL_NAME || Some(name) == running.file_name());
     let leads_here = path.canonicalize().is_ok_and(|end| end == running);
-    Ok(if is_named_so || leads_here { Found::AnotherLink } else { Found::Foreign })
+    Ok(if is_named_so || leads_here { LinkState::AnotherLink } else { LinkState::Foreign })
 }
 
-/// Makes a link where there is no file, or replaces another link to treering.
-fn make(path: &Path, target: &Path, found: Found) -> io::Result<()> {
-    match found {
-        Found::Nothing => symlink(target, path),
-        Found::AnotherLink => {
-            // The name always leads somewhere, also for who looks in between.
+/// Creates a link if the path is free, or replaces another link to treering.
+fn make(path: &Path, target: &Path, state: LinkState) -> io::Result<()> {
+    match state {
+        LinkState::Nothing => symlink(target, path),
+        LinkState::AnotherLink => {
+            // The link is replaced atomically, so that the name never vanishes.
             let mut name = path.file_name().unwrap_or_default().to_owned();
             name.push(format!(".{}", std::process::id()));
             let new = path.with_file_name(name);
@@ -102,7 +102,7 @@ fn make(path: &Path, target: &Path, found: Found) -> io::Result<()> {
                 let _already_failed = fs::remove_file(&new);
             })
         }
-        Found::TheLink | Found::Foreign => Ok(()),
+        LinkState::TheLink | LinkState::Foreign => Ok(()),
     }
 }
 

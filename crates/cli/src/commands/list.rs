@@ -28,7 +28,8 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
                 (TrialProperty::Workload, &filter.workload),
                 (TrialProperty::Label, &filter.label),
             ];
-            // For a program, an empty list is an answer, and so it is of a workload without trials.
+            // A program gets an empty list; a person is told if no trial has the value, unless it
+            // is a known workload.
             let is_workload = |name: &str| {
                 treering_registry::workloads().iter().any(|one| one.manifest().name == name)
             };

@@ -62,7 +62,7 @@ fn write(dir: &Path, name: &str, page: Vec<u8>) -> io::Result<PathBuf> {
     write_whole_file(&path, |mut file| file.write_all(&page)).map(|()| path)
 }
 
-/// The command and those below it, each with the name of its page.
+/// Pages of the command and its subcommands, with their names.
 fn pages(command: &Command) -> Box<dyn Iterator<Item = (String, &Command)> + '_> {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
     let below = command.get_subcommands().filter(|one| !one.is_hide_set()).flat_map(pages);
@@ -93,7 +93,7 @@ fn more(name: &str, command: &Command, all: &[String]) -> Roff {
     let mut roff = Roff::new();
     if let Some(notes) = command.get_after_long_help().or_else(|| command.get_after_help()) {
         roff.control("SH", ["NOTES"]);
-        // Its lines are laid out: commands are indented, and the exit codes are a table.
+        // The text is preformatted: commands are indented, and the exit codes are a table.
         roff.control("nf", []);
         for line in notes.to_string().lines() {
             roff.text([roman(line)]);

@@ -1,4 +1,4 @@
-//! The verbs, one file each, and the way from parsed arguments to them.
+//! The verbs, one file each, and the dispatch of parsed arguments to them.
 
 mod age;
 mod annotate;

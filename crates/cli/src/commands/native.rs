@@ -54,8 +54,8 @@ pub(super) fn run_then(
     }
 }
 
-/// Runs the workload with `own` in place of the parsed native options, on one or several ranks. The
-/// outcome is `None` after a dry run, and on ranks that do not store the trial.
+/// Runs the workload with the options `own` instead of the parsed native ones, on one or several
+/// ranks. The outcome is `None` after a dry run, and on ranks that do not store the trial.
 pub(super) fn run_as(
     workload: &'static dyn Workload,
     matches: &ArgMatches,
@@ -124,7 +124,7 @@ impl NativeTerminal<'_> {
     /// Prints the outcome of the run; returns the exit code.
     fn tell(&self, outcome: &TrialOutcome) -> Result<ExitCode, Failure> {
         let store = self.store.take_newest();
-        // What is kept nowhere is shown in any case.
+        // Results that could not be stored are shown even with --quiet.
         if !self.own.quiet || outcome.unkept.is_some() {
             let to_stdout = self.own.events.as_deref() != Some(Path::new("-"));
             show_summary(outcome, store.as_ref(), to_stdout)?;
@@ -207,7 +207,7 @@ fn exit_code(outcome: &TrialOutcome, is_stored: bool) -> ExitCode {
     let halted = EngineError::Halted.to_string();
     let ended = match &outcome.conclusion.ending {
         Ending::Completed => None,
-        // It was ended because its results cannot be kept.
+        // This ending is reported by the error of the store.
         Ending::Failed { why } if outcome.unkept.is_some() && *why == halted => None,
         Ending::Interrupted => Some(ExitCode::from(Kind::Interrupted.code())),
         Ending::Failed { why } | Ending::Invalid { why } => {

@@ -1,8 +1,7 @@
 //! fio under its own name: a command line that cannot run natively is passed to the installed fio
 //! unchanged, with its output, and the report is stored as a trial.
 //!
-//! Which job is run natively is decided in `classic.rs`, and how reports of fio are read, in the
-//! importer.
+//! `classic` decides which jobs run natively, and fio's importer reads the reports.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -20,21 +19,21 @@ use crate::arguments::{FIO, classic_os_words};
 use crate::classic_output::say;
 use crate::clock::unix_ms;
 use crate::failure::{Failure, output_failed};
-use crate::storage::{Keeping, failure as store_failure};
+use crate::storage::{ResultDestination, failure as store_failure};
 
 /// Environment variable set for the started fio, so that a copy of treering with fio's name does
-/// not start itself again and again.
-const WITHIN: &str = "TREERING_WITHIN_FIO";
+/// not start itself endlessly.
+const NESTED_VARIABLE: &str = "TREERING_WITHIN_FIO";
 /// Environment variable that suppresses the line on standard error about who runs a job.
-const QUIET: &str = "TREERING_QUIET";
+const QUIET_VARIABLE: &str = "TREERING_QUIET";
 /// Maximum number of bytes read of a report.
 const REPORT_BYTES_MAX: u64 = 256 << 20;
 /// Version that treering answers as fio.
 const VERSION: &str = "fio-3.33";
 
-/// A command line of fio, apart from the options that are treering's own.
+/// A command line of fio, separated from treering's own options.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Asked {
+struct FioCommandLine {
     words: Vec<OsString>,
     label: String,
     store: Option<PathBuf>,
@@ -42,10 +41,10 @@ struct Asked {
     dry_run: bool,
 }
 
-impl Asked {
+impl FioCommandLine {
     /// Parses the words after the tool's name.
     fn of(typed: impl Iterator<Item = OsString>) -> Self {
-        let mut asked = Self::default();
+        let mut parsed = Self::default();
         let mut typed = typed;
         while let Some(word) = typed.next() {
             let text = word.to_str().unwrap_or_default();
@@ -54,45 +53,46 @@ impl Asked {
                 None => (text, None),
             };
             match name {
-                "--no-store" => asked.no_store = true,
-                "--dry-run" => asked.dry_run = true,
-                // The parser's own list of every option; fio has --debug=parse instead.
+                "--no-store" => parsed.no_store = true,
+                "--dry-run" => parsed.dry_run = true,
+                // This option only lists the options of treering's parser; fio has --debug=parse
+                // instead.
                 "--show-options" => {}
                 "--label" => {
                     let value = value.or_else(|| typed.next()).unwrap_or_default();
-                    asked.label = value.to_string_lossy().into_owned();
+                    parsed.label = value.to_string_lossy().into_owned();
                 }
-                "--store" => asked.store = value.or_else(|| typed.next()).map(PathBuf::from),
+                "--store" => parsed.store = value.or_else(|| typed.next()).map(PathBuf::from),
                 "--job-option" => {
                     let mut word = OsString::from("--");
                     word.push(value.or_else(|| typed.next()).unwrap_or_default());
-                    asked.words.push(word);
+                    parsed.words.push(word);
                 }
-                _ => asked.words.push(word),
+                _ => parsed.words.push(word),
             }
         }
-        asked
+        parsed
     }
 
     /// Path of fio's report file (`--output`), if given.
     fn output(&self) -> Option<PathBuf> {
-        let mut found = None;
+        let mut path = None;
         let mut words = self.words.iter();
         while let Some(word) = words.next() {
             let text = word.to_str().unwrap_or_default();
             let Some(name) = text.strip_prefix('-') else { continue };
             let name = name.strip_prefix('-').unwrap_or(name);
             match name.split_once('=') {
-                Some(("output", file)) => found = Some(PathBuf::from(file)),
-                None if name == "output" => found = words.next().map(PathBuf::from),
+                Some(("output", file)) => path = Some(PathBuf::from(file)),
+                None if name == "output" => path = words.next().map(PathBuf::from),
                 _ => {}
             }
         }
-        found
+        path
     }
 
-    /// Answers `--cmdhelp` and `--enghelp` as far as the options are supported natively; `None`
-    /// without either option.
+    /// Answers `--cmdhelp` and `--enghelp` for natively supported options; `None` without either
+    /// option.
     fn help(&self) -> Option<Result<ExitCode, Failure>> {
         let mut words = self.words.iter().filter_map(|word| word.to_str());
         let help = words.find_map(native_help)?;
@@ -123,36 +123,36 @@ pub(super) fn version() -> Result<ExitCode, Failure> {
 /// Runs the command line with the installed fio. `refusal` says why it cannot run natively, and is
 /// the failure if fio is not installed. `input` holds the bytes already read from standard input.
 pub(super) fn run(refusal: Failure, input: Option<Vec<u8>>) -> Result<ExitCode, Failure> {
-    let asked = Asked::of(classic_os_words().into_iter().skip(1));
-    let found = match std::env::var_os(WITHIN) {
+    let command_line = FioCommandLine::of(classic_os_words().into_iter().skip(1));
+    let installed_path = match std::env::var_os(NESTED_VARIABLE) {
         None => installed(std::env::var_os("PATH").as_deref().unwrap_or(OsStr::new(""))),
         Some(_) => None,
     };
-    let Some(fio) = found else {
-        return match asked.help() {
+    let Some(fio) = installed_path else {
+        return match command_line.help() {
             Some(answered) => answered,
             None => Err(refusal.hint(NOT_INSTALLED)),
         };
     };
     tell(&refusal, &fio);
-    let mut words = asked.words.clone();
-    if asked.dry_run {
+    let mut words = command_line.words.clone();
+    if command_line.dry_run {
         words.push("--parse-only".into());
     }
     let began_ms = unix_ms();
     let installed = InstalledProgram {
         program: &fio,
         words: &words,
-        variable: (WITHIN, "1"),
-        reads_input: asked.reads_input(),
+        variable: (NESTED_VARIABLE, "1"),
+        reads_input: command_line.reads_input(),
         input,
         output_bytes_max: REPORT_BYTES_MAX,
     };
     let (status, said) = run_installed(installed, io::stdout())?;
-    if !asked.no_store && !asked.dry_run {
-        let report = asked.output().map_or(said, |path| read(&path));
-        if let Err(failure) = keep(&asked, &report, refusal.message(), began_ms) {
-            // fio's exit code is about the job.
+    if !command_line.no_store && !command_line.dry_run {
+        let report = command_line.output().map_or(said, |path| read(&path));
+        if let Err(failure) = keep(&command_line, &report, refusal.message(), began_ms) {
+            // The exit code of fio is returned even if its report cannot be stored.
             say(&format!("treering: nothing is stored: {}", failure.message()));
         }
     }
@@ -164,7 +164,7 @@ const NOT_INSTALLED: &str = "install fio (package `fio`): treering then passes s
 
 /// Prints one line on standard error: which program runs the job, and why not treering.
 fn tell(refusal: &Failure, fio: &Path) {
-    if std::env::var_os(QUIET).is_some_and(|value| !value.is_empty() && value != "0") {
+    if std::env::var_os(QUIET_VARIABLE).is_some_and(|value| !value.is_empty() && value != "0") {
         return;
     }
     let mut faults = refusal.message().lines().filter(|line| !line.starts_with(' '));
@@ -177,13 +177,18 @@ fn tell(refusal: &Failure, fio: &Path) {
 fn read(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     let file = fs::File::open(path);
-    // Without a report no trial is stored.
+    // If there is no report, no trial is stored.
     let _read = file.map(|file| file.take(REPORT_BYTES_MAX).read_to_end(&mut bytes));
     bytes
 }
 
 /// Stores the last report as a trial, if there is one.
-fn keep(asked: &Asked, report: &[u8], why: &str, began_ms: u64) -> Result<(), Failure> {
+fn keep(
+    command_line: &FioCommandLine,
+    report: &[u8],
+    why: &str,
+    began_ms: u64,
+) -> Result<(), Failure> {
     let found = import(report).found;
     let is_fio = found.into_iter().rev().find(|found| found.tool == FIO);
     let Some(ImportedTrial::Foreign(foreign)) = is_fio.map(|found| found.content) else {
@@ -193,29 +198,32 @@ fn keep(asked: &Asked, report: &[u8], why: &str, began_ms: u64) -> Result<(), Fa
     let beginning = TrialHeader {
         started_unix_ms: i64::try_from(began_ms).unwrap_or(i64::MAX),
         treering_version: env!("CARGO_PKG_VERSION").to_owned(),
-        label: asked.label.clone(),
+        label: command_line.label.clone(),
         ..TrialHeader::new(TrialId::new(), FIO, RunMode::Classic)
     };
-    let trial = reported(foreign.with(beginning), asked, why);
-    let mut keeping = Keeping::open(
-        asked.store.as_deref(),
-        asked.no_store,
+    let trial = reported(foreign.with(beginning), command_line, why);
+    let mut destination = ResultDestination::open(
+        command_line.store.as_deref(),
+        command_line.no_store,
         &[here.as_path()],
         trial.beginning.trial,
     )?;
-    if let Some(store) = keeping.store() {
+    if let Some(store) = destination.store() {
         let mut recorder = store.recorder();
         for event in events_of(&trial, &PhaseRows::default()) {
             recorder.record(&event).map_err(|error| store_failure(&error))?;
         }
     }
-    keeping.settle().map(|_| ())
+    destination.finish().map(|_| ())
 }
 
 /// Adds to the trial the values that fio's report lacks.
-fn reported(mut trial: Trial, asked: &Asked, why: &str) -> Trial {
-    let words: Vec<String> =
-        asked.words.iter().map(|word| super::trial::quoted(&word.to_string_lossy())).collect();
+fn reported(mut trial: Trial, command_line: &FioCommandLine, why: &str) -> Trial {
+    let words: Vec<String> = command_line
+        .words
+        .iter()
+        .map(|word| super::trial::quoted(&word.to_string_lossy()))
+        .collect();
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
     trial.facts.push(fact("fio.command", format!("fio {}", words.join(" "))));
     trial.facts.push(fact("fio.reason", why.to_owned()));
@@ -224,29 +232,32 @@ fn reported(mut trial: Trial, asked: &Asked, why: &str) -> Trial {
 
 #[cfg(test)]
 mod tests {
-    use super::Asked;
+    use super::FioCommandLine;
     use std::path::PathBuf;
 
-    fn asked(line: &str) -> Asked {
-        Asked::of(line.split(' ').map(Into::into))
+    fn parsed_line(line: &str) -> FioCommandLine {
+        FioCommandLine::of(line.split(' ').map(Into::into))
     }
 
     #[test]
     fn treerings_own_options_are_not_handed_on() {
         let line = "--label x --verify=md5 --store=s --dry-run j.fio --job-option=rw=read \
                     --output o -";
-        let asked = asked(line);
-        assert_eq!(asked.words, ["--verify=md5", "j.fio", "--rw=read", "--output", "o", "-"]);
-        assert_eq!((asked.label.as_str(), asked.dry_run, asked.no_store), ("x", true, false));
-        assert_eq!(asked.store, Some(PathBuf::from("s")));
-        assert_eq!(asked.output(), Some(PathBuf::from("o")));
-        assert!(asked.reads_input());
+        let parsed_line = parsed_line(line);
+        assert_eq!(parsed_line.words, ["--verify=md5", "j.fio", "--rw=read", "--output", "o", "-"]);
+        assert_eq!(
+            (parsed_line.label.as_str(), parsed_line.dry_run, parsed_line.no_store),
+            ("x", true, false)
+        );
+        assert_eq!(parsed_line.store, Some(PathBuf::from("s")));
+        assert_eq!(parsed_line.output(), Some(PathBuf::from("o")));
+        assert!(parsed_line.reads_input());
     }
 
     #[test]
     fn the_last_output_counts() {
-        assert_eq!(asked("--output=a -output b").output(), Some(PathBuf::from("b")));
-        assert_eq!(asked("--output-format=json j.fio").output(), None);
-        assert!(!asked("j.fio").reads_input());
+        assert_eq!(parsed_line("--output=a -output b").output(), Some(PathBuf::from("b")));
+        assert_eq!(parsed_line("--output-format=json j.fio").output(), None);
+        assert!(!parsed_line("j.fio").reads_input());
     }
 }

@@ -13,7 +13,7 @@ use crate::colour;
 use crate::failure::{Failure, Kind, output_failed};
 
 /// Line width, in columns, of output to a pipe or a file.
-const PIPED: usize = 100;
+const PIPE_WIDTH: usize = 100;
 
 /// Writes a page as the user asked.
 pub(crate) fn write(report: &Report, args: &OutputArgs) -> Result<(), Failure> {
@@ -22,7 +22,7 @@ pub(crate) fn write(report: &Report, args: &OutputArgs) -> Result<(), Failure> {
     let mut terminal = terminal();
     terminal.width = width.unwrap_or(terminal.width);
     let mail = Plain { width: width.unwrap_or(MAIL.width) };
-    let pipe = Plain { width: width.unwrap_or(PIPED) };
+    let pipe = Plain { width: width.unwrap_or(PIPE_WIDTH) };
     let format: &dyn Format = match args.format() {
         None if to_terminal || colour::is_forced() => &terminal,
         None => &pipe,
@@ -33,7 +33,7 @@ pub(crate) fn write(report: &Report, args: &OutputArgs) -> Result<(), Failure> {
     with_writer(args.output.as_deref(), |out| format.render(report, out))
 }
 
-/// Refuses a format that does not exist, before the work for a page begins.
+/// Rejects an unknown format before the work for a page begins.
 pub(crate) fn check_format(args: &OutputArgs) -> Result<(), Failure> {
     match args.format() {
         None | Some("json" | "terminal" | "plain") => Ok(()),

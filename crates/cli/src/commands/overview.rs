@@ -1,5 +1,5 @@
-//! `treering overview`: the whole store in one HTML file. This module chooses what is read from the
-//! store and how much at a time; `treering_report` builds the file.
+//! `treering overview`: the whole store in one HTML file. This module selects the data to read from
+//! the store, and reads a part at a time; `treering_report` writes the file.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -19,19 +19,19 @@ use crate::arguments::OverviewArgs;
 use crate::failure::Failure;
 use crate::storage::{failure, no_results, open_to_read};
 
-/// Writes the file, and its first section to standard error.
+/// Writes the file, and prints its first section on standard error.
 pub(crate) fn run(args: &OverviewArgs) -> Result<ExitCode, Failure> {
     let Some(store) = open_to_read(args.series.store.store.as_deref())? else {
         return Err(no_results());
     };
-    let found = history::found(&store, &args.series)?;
-    let origin = history::origin_of(&store, &found)?
+    let history = history::requested_history(&store, &args.series)?;
+    let origin = history::origin_of(&store, &history)?
         .with_command("The same file", &typed_again(std::env::args_os()));
-    let stored = Stored::read(&store, args)?;
+    let stored = OverviewTrials::read(&store, args)?;
     let campaigns = stored.campaigns()?;
     let trials = stored.newest();
     let overview = Overview {
-        history: &found,
+        history: &history,
         by: &args.series.by,
         anchor: args.series.anchor.as_deref(),
         recent: args.recent,
@@ -44,14 +44,14 @@ pub(crate) fn run(args: &OverviewArgs) -> Result<ExitCode, Failure> {
     let rendered = render(&overview, |names| stored.load(names))?;
     with_writer(args.output.as_deref(), |out| out.write_all(rendered.html.as_bytes()))?;
     let (summary, count) = (rendered.summary, rendered.trials);
-    let all = stored.summaries.len();
-    let said = writeln!(io::stderr(), "{summary} The file has {count} of {all} trials.");
-    // The file is there, whoever listens.
-    said.or(Ok(())).map(|()| ExitCode::SUCCESS)
+    let trial_count = stored.summaries.len();
+    let written = writeln!(io::stderr(), "{summary} The file has {count} of {trial_count} trials.");
+    // The file is complete even if standard error is closed.
+    written.or(Ok(())).map(|()| ExitCode::SUCCESS)
 }
 
 /// Trials that the file covers.
-struct Stored<'s> {
+struct OverviewTrials<'s> {
     store: &'s Store,
     /// Summaries of the trials, newest first.
     summaries: Vec<TrialSummary>,
@@ -59,7 +59,7 @@ struct Stored<'s> {
     names: HashMap<TrialId, String>,
 }
 
-impl<'s> Stored<'s> {
+impl<'s> OverviewTrials<'s> {
     fn read(store: &'s Store, args: &OverviewArgs) -> Result<Self, Failure> {
         let filter = Filter {
             workload: args.series.workload.clone(),
@@ -80,26 +80,26 @@ impl<'s> Stored<'s> {
         self.names.get(&trial).cloned().unwrap_or_default()
     }
 
-    /// The newest trials that ended.
+    /// Newest trials that have ended.
     fn newest(&self) -> Vec<(TrialId, String)> {
         let ended = self.summaries.iter().filter(|one| one.state != TrialState::Running);
         ended.take(MOST_TRIALS).map(|one| (one.trial, self.name(one.trial))).collect()
     }
 
-    /// The trials of each campaign in the order of time, the newest campaign first.
+    /// Trials of each campaign in the order of time, the newest campaign first.
     fn by_campaign(&self) -> Vec<(TrialId, Vec<&TrialSummary>)> {
-        let mut all: Vec<(TrialId, Vec<&TrialSummary>)> = Vec::new();
+        let mut campaigns: Vec<(TrialId, Vec<&TrialSummary>)> = Vec::new();
         let mut places: HashMap<TrialId, usize> = HashMap::new();
         for one in &self.summaries {
             let Some(cell) = &one.cell else { continue };
             let at = *places.entry(cell.campaign).or_insert_with(|| {
-                all.push((cell.campaign, Vec::new()));
-                all.len() - 1
+                campaigns.push((cell.campaign, Vec::new()));
+                campaigns.len() - 1
             });
-            all[at].1.push(one);
+            campaigns[at].1.push(one);
         }
-        all.iter_mut().for_each(|(_, trials)| trials.reverse());
-        all
+        campaigns.iter_mut().for_each(|(_, trials)| trials.reverse());
+        campaigns
     }
 
     fn campaigns(&self) -> Result<Vec<ComparedCampaign>, Failure> {

@@ -1,4 +1,4 @@
-//! `treering store`: the store as a file: what it holds, whether it is sound, and its unused space.
+//! `treering store`: maintains the store file: size, integrity, and unused space.
 
 use std::io::{Write, stdout};
 use std::process::ExitCode;
@@ -16,20 +16,20 @@ use crate::failure::Failure;
 use crate::storage::{failure, no_results, open_to_read, open_to_write};
 
 /// Maximum number of unreadable trials that are named.
-const NAMED: usize = 20;
+const NAMED_MAX: usize = 20;
 
 /// Runs a subcommand of `treering store`.
 pub(crate) fn run(verb: &KeepVerb) -> Result<ExitCode, Failure> {
     match verb {
-        KeepVerb::Info { store, output } => info(&opened(store)?, output),
-        KeepVerb::Check { store } => check(&opened(store)?),
-        KeepVerb::Vacuum { store } => vacuum(opened(store)?),
+        KeepVerb::Info { store, output } => info(&open_store(store)?, output),
+        KeepVerb::Check { store } => check(&open_store(store)?),
+        KeepVerb::Vacuum { store } => vacuum(open_store(store)?),
     }?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Opens the store to read, after moving waiting results into it.
-fn opened(args: &StoreArgs) -> Result<Store, Failure> {
+fn open_store(args: &StoreArgs) -> Result<Store, Failure> {
     open_to_read(args.store.as_deref())?.ok_or_else(no_results)
 }
 
@@ -69,11 +69,11 @@ fn check(store: &Store) -> Result<(), Failure> {
         _ = writeln!(stdout(), "{path}: {} read, no fault found", counted(trials.len(), "trial"));
         return Ok(());
     }
-    for (trial, error) in broken.iter().take(NAMED) {
+    for (trial, error) in broken.iter().take(NAMED_MAX) {
         say(&format!("treering: trial {trial}: {error}"));
     }
-    if broken.len() > NAMED {
-        say(&format!("treering: and {} more", broken.len() - NAMED));
+    if broken.len() > NAMED_MAX {
+        say(&format!("treering: and {} more", broken.len() - NAMED_MAX));
     }
     let message =
         format!("{path}: {} of {} cannot be read", broken.len(), counted(trials.len(), "trial"));

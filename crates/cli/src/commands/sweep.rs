@@ -18,11 +18,11 @@ use crate::storage::{failure, no_results, open_to_read};
 pub(crate) fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
     let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
     let filter = Filter { plan: args.plan.clone(), ..Filter::default() };
-    let mut all = store.trials(&filter).map_err(|error| failure(&error))?;
-    all.retain(|one| matches!(one.state, TrialState::Ended(_)));
+    let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
+    summaries.retain(|one| matches!(one.state, TrialState::Ended(_)));
     let has_values =
         |cell: &&Cell| [&cell.job, &cell.variant].iter().any(|name| name.contains('='));
-    let newest = all.iter().filter_map(|one| one.cell.as_ref()).find(has_values);
+    let newest = summaries.iter().filter_map(|one| one.cell.as_ref()).find(has_values);
     let Some((campaign, plan)) = newest.map(|cell| (cell.campaign, cell.plan.clone())) else {
         let message = match &args.plan {
             Some(plan) => format!("--plan {plan}: no trial of it is of a sweep"),
@@ -32,16 +32,16 @@ pub(crate) fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
             .hint("write sweep = { threads = [1, 4, 16] } into a [[job]], and run the plan"));
     };
     let is_of = |cell: &Cell| cell.campaign == campaign;
-    let ids: Vec<TrialId> = all
+    let ids: Vec<TrialId> = summaries
         .iter()
         .rev()
         .filter(|one| one.cell.as_ref().is_some_and(is_of))
         .map(|one| one.trial)
         .collect();
     let trials = store.load_many(&ids, LoadDetail::Headlines).map_err(|error| failure(&error))?;
-    let found = sweeps(&trials, args.metric.as_deref())
+    let curves = sweeps(&trials, args.metric.as_deref())
         .map_err(|error| Failure::of(Kind::Usage, &error))?;
-    if found.is_empty() {
+    if curves.is_empty() {
         let message = match &args.metric {
             Some(metric) => format!("--metric {metric}: no sweep of {plan} has it"),
             None => format!("the sweeps of {plan} have no two points yet"),
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::usage(message));
     }
     let draws = output::is_html(args.output.format());
-    let mut shown = page(&plan, &found, draws);
+    let mut shown = page(&plan, &curves, draws);
     let origin = PageOrigin::of_trials(trials.iter());
     shown.origin(origin.with_command("The same page", &typed_again(std::env::args_os())));
     output::write(&shown, &args.output)?;

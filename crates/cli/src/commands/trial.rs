@@ -12,7 +12,7 @@ pub(crate) fn outline(job: &dyn Job, facts: &TargetFacts, calls: bool) -> Result
     super::output::with_writer(None, |out| write_outline(job, facts, calls, out))
 }
 
-/// Command line of the trial; `None` for an imported log that lacks the job or the directory.
+/// Command line of the trial; `None` for an imported log without job or directory.
 pub(crate) fn known_command_line(trial: &Trial) -> Option<String> {
     trial::known_command_line(trial, treering_registry::workloads())
 }

@@ -1,18 +1,18 @@
-//! Command line that repeats a comparison or a page: what was typed, without the words about the
+//! Command line that repeats a comparison or a page: the typed words without options about the
 //! format of a page and about an earlier run.
 
 use std::ffi::OsString;
 
 use crate::commands::trial::quoted;
 
-/// Options about the page that take a value.
+/// Page options that take a value.
 const PAGE_VALUES: [&str; 7] =
     ["--format", "--output", "-o", "--width", "--color", "--charts", "--accept"];
-/// Options without a value about the page, its gate, and what an earlier run has left to do.
+/// Flags about the page, its gate, and continuing an earlier run.
 const PAGE_FLAGS: [&str; 8] =
     ["--quiet", "-q", "--resume", "--brief", "--full", "--gate", "--paper", "--yes"];
 
-/// Command line that was typed, quoted for a shell.
+/// Typed command line, quoted for a shell.
 pub(super) fn typed_again(typed: impl Iterator<Item = OsString>) -> String {
     let mut line = "treering".to_owned();
     let mut words = typed.skip(1).map(|word| word.to_string_lossy().into_owned());
@@ -29,7 +29,7 @@ pub(super) fn typed_again(typed: impl Iterator<Item = OsString>) -> String {
     line
 }
 
-/// Reports whether a word is an option about the page, complete in itself: `--format=html`, `-q`.
+/// Reports whether a word is a complete page option: `--format=html`, `-q`.
 fn is_of_page(word: &str) -> bool {
     let name = word.split_once('=').map_or(word, |(name, _)| name);
     let joined = word.starts_with("-o") && !word.starts_with("--");

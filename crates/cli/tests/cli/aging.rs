@@ -67,7 +67,7 @@ fn a_directory_is_measured_and_its_profile_makes_files_like_its_own() {
 }
 
 #[test]
-fn a_workload_may_carry_a_profile_out() {
+fn a_profile_can_use_another_workload() {
     let program = program();
     let place = temp_dir();
     let target = place.path().to_str().unwrap();
@@ -85,7 +85,7 @@ fn a_workload_may_carry_a_profile_out() {
 }
 
 #[test]
-fn files_of_a_data_set_stand_where_it_says() {
+fn data_set_files_are_created_below_the_named_directory() {
     let program = program();
     let place = temp_dir();
     let (file, target) = (place.path().join("tree.toml"), place.path().join("target"));
@@ -108,7 +108,7 @@ fn files_of_a_data_set_stand_where_it_says() {
 }
 
 #[test]
-fn a_filesystem_that_is_remounted_between_rounds_keeps_no_preallocation() {
+fn remounts_between_rounds_discard_preallocation() {
     require_root!();
     require_loop_fs!("xfs");
     let pieces = |remounts: &[&str]| {
@@ -124,14 +124,14 @@ fn a_filesystem_that_is_remounted_between_rounds_keeps_no_preallocation() {
         shown["extents_per_file"].as_f64().unwrap()
     };
     let (remounted, kept) = (pieces(&["--remount-every", "10"]), pieces(&[]));
-    // What each file had at first, and what came in ten rounds; without a remount the file grows
-    // into what is kept free behind it.
+    // A file has one piece at first, and gets one in each of ten rounds; without a remount it grows
+    // into the space preallocated behind it.
     assert!(remounted > 9.0 && remounted <= 11.0, "{remounted}");
     assert!(kept < 6.0, "{kept}");
 }
 
 #[test]
-fn what_cannot_be_remounted_is_refused() {
+fn targets_that_cannot_be_remounted_are_refused() {
     let place = temp_dir();
     let target = place.path().to_str().unwrap();
     let words = ["age", target, "-p", "round-robin", "--until", "operations=20", "--no-store"];
@@ -146,7 +146,7 @@ fn what_cannot_be_remounted_is_refused() {
 }
 
 #[test]
-fn a_directory_that_is_not_empty_is_no_fresh_filesystem() {
+fn a_non_empty_directory_is_cautioned() {
     let program = program();
     let place = temp_dir();
     let target = place.path().join("target");
@@ -160,7 +160,7 @@ fn a_directory_that_is_not_empty_is_no_fresh_filesystem() {
 }
 
 #[test]
-fn it_must_be_told_where_and_until_when() {
+fn target_and_end_condition_are_required() {
     let program = program();
     program.run(["age"]).ends_with(2);
     program.run(["age", "/nowhere/at/all", "--until", "operations=1"]).ends_with(2);
@@ -172,7 +172,7 @@ fn it_must_be_told_where_and_until_when() {
 }
 
 #[test]
-fn the_same_seed_has_the_same_fingerprint_and_another_has_another() {
+fn equal_seeds_have_equal_fingerprints() {
     let program = program();
     let prints = ["1", "1", "2"].map(|seed| {
         let place = temp_dir();
@@ -186,7 +186,7 @@ fn the_same_seed_has_the_same_fingerprint_and_another_has_another() {
 }
 
 #[test]
-fn the_layouts_of_equal_runs_are_set_side_by_side() {
+fn layouts_of_equal_runs_are_compared() {
     require_root!();
     require_loop_fs!("ext4");
     let program = program();
@@ -194,12 +194,12 @@ fn the_layouts_of_equal_runs_are_set_side_by_side() {
     for (seed, megabytes) in [("1", 64), ("2", 64), ("1", 64), ("1", 80)] {
         let place = LoopFs::new("ext4", megabytes);
         let words = ["age", place.path().to_str().unwrap(), "--live", "4M", "--quiet"];
-        let rest = ["--until", "operations=200", "--seed", seed];
-        program.run(words.iter().chain(&rest)).ends_with(0);
+        let more_words = ["--until", "operations=200", "--seed", seed];
+        program.run(words.iter().chain(&more_words)).ends_with(0);
     }
     let words = ["age", "spread", "--format", "json"];
     let page = program.run(words).ends_with(0).stdout;
-    // Two are equal: the others have another list, or another size.
+    // Only two runs are equal: the others have another list or another size.
     assert_eq!(page.matches("\"2 runs\"").count(), 1, "{page}");
     let list = last(&program);
     assert!(page.contains(list.fact("age.fingerprint").unwrap()), "{page}");
@@ -226,7 +226,7 @@ fn a_filesystem_is_aged_until_its_layout_is_steady_or_it_is_full() {
         assert_eq!(trial.ending, Ending::Completed);
         let stopped = trial.fact("age.stopped_by").unwrap();
         assert!(stopped.starts_with("steady=traversal:20%: it drifts by"), "{kind}: {stopped}");
-        // Before and after.
+        // The layout is measured before and after.
         let phases =
             trial.metrics.iter().filter(|one| one.name == "layout_traversal_score_percent");
         let values: Vec<f64> = phases.map(|one| one.value).collect();
@@ -242,7 +242,7 @@ fn a_filesystem_is_aged_until_its_layout_is_steady_or_it_is_full() {
     }
 }
 
-/// Files below a directory in which some block of 4 KiB is all zeros.
+/// Files below a directory that have at least one 4 KiB block of zeros.
 fn with_zeros(dir: &Path) -> Vec<std::path::PathBuf> {
     let is_zero = |block: &[u8]| block.iter().all(|byte| *byte == 0);
     let has_zeros =
@@ -251,7 +251,7 @@ fn with_zeros(dir: &Path) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn fast_forward_leaves_data_everywhere_and_the_same_files() {
+fn fast_forward_writes_all_data_and_the_same_files() {
     require_root!();
     for kind in ["ext4", "xfs", "btrfs"] {
         require_loop_fs!(kind);
@@ -271,7 +271,7 @@ fn fast_forward_leaves_data_everywhere_and_the_same_files() {
 }
 
 #[test]
-fn fast_forward_of_a_known_future_leaves_data_everywhere_and_the_same_files() {
+fn fast_forward_of_a_history_writes_all_data_and_the_same_files() {
     require_root!();
     let place = temp_dir();
     let history = place.path().join("history");
@@ -296,7 +296,7 @@ fn fast_forward_of_a_known_future_leaves_data_everywhere_and_the_same_files() {
             (&history, "written=5M"),
         ] {
             let files = [false, true].map(|fast_forward| {
-                // 2000 operations on trees might need so much.
+                // 2000 operations on trees may need this much space.
                 let place = LoopFs::new(kind, 8000);
                 let words = ["age", place.path().to_str().unwrap(), "--no-store", "--quiet"];
                 let end = ["--until", until];
@@ -316,7 +316,7 @@ fn fast_forward_of_a_known_future_leaves_data_everywhere_and_the_same_files() {
 fn fast_forward_without_fallocate_is_refused_and_leaves_nothing() {
     require_root!();
     require_loop_fs!("ext4");
-    // As ext2 and ext3 are.
+    // The filesystem has no extents, like ext2 and ext3.
     let place = LoopFs::with_options("ext4", 600, &["-O", "^extent,^64bit"]);
     let target = place.path().to_str().unwrap();
     let history = temp_dir();
@@ -348,7 +348,8 @@ fn git(place: &Path, words: &[&str], input: &[u8]) {
     assert!(child.wait().unwrap().success(), "git {words:?}");
 }
 
-/// The stream of a repository: files come, change, move and go, a branch is merged.
+/// Stream for `git fast-import`: files are added, changed, renamed and deleted, and a branch is
+/// merged.
 fn repository(place: &Path, commits: u32) {
     git(place, &["init", "-q", "--initial-branch=main", "."], b"");
     let mut stream = String::new();
@@ -392,7 +393,7 @@ fn repository(place: &Path, commits: u32) {
 }
 
 #[test]
-fn the_history_of_a_repository_is_replayed_without_it() {
+fn an_extracted_history_is_replayed_without_its_repository() {
     let program = program();
     let place = temp_dir();
     let (source, target) = (place.path().join("source"), place.path().join("target"));
@@ -407,7 +408,7 @@ fn the_history_of_a_repository_is_replayed_without_it() {
         text.contains("w 7 odd%0Ana%C3%A4me %25\n") && text.contains("d src/d0/f0\n"),
         "{text}"
     );
-    // Compared with what git itself checks out.
+    // The aged tree must equal the one that git checks out.
     git(&source, &["checkout", "-q", "-f", "main"], b"");
     let wanted: BTreeMap<_, _> = tree_of(&source)
         .into_iter()
@@ -417,12 +418,12 @@ fn the_history_of_a_repository_is_replayed_without_it() {
     let target = target.to_str().unwrap();
     let words = ["age", target, "-p", "source-history", "--history", file];
     program.run(words.iter().chain(&["--measure-every", "50", "--quiet"])).ends_with(0);
-    let found: BTreeMap<_, _> = tree_of(&Path::new(target).join("age-0")).into_iter().collect();
-    assert_eq!(found, wanted);
+    let existing: BTreeMap<_, _> = tree_of(&Path::new(target).join("age-0")).into_iter().collect();
+    assert_eq!(existing, wanted);
     let trial = last(&program);
     assert_eq!(trial.ending, Ending::Completed);
     assert_eq!(trial.fact("age.operations"), Some("205"));
-    // What is wrong is said.
+    // Errors in the arguments and in the history are reported.
     program.run(["age", target, "-p", "source-history"]).ends_with(2).complains("--history is");
     program.run(["age", target, "--history", file, "--until", "operations=1"]).ends_with(2);
     fs::write(file, "treering history 1\nstep\nw 3 ../out\n").unwrap();

@@ -1,4 +1,5 @@
-//! Labels given afterwards, trials left out of comparisons, and the data that programs read.
+//! Annotations of stored trials: changed labels, trials excluded from comparisons, and the data for
+//! programs.
 
 use serde_json::Value;
 use treering_testkit::{FourLists, Program};
@@ -27,14 +28,14 @@ fn data(program: &Program, words: &[&str]) -> Value {
     serde_json::from_str(&program.run(words).ends_with(0).stdout).unwrap()
 }
 
-/// The identities of the trials, oldest import last.
+/// Identities of the trials, oldest import last.
 fn ids(program: &Program) -> Vec<String> {
     let list = data(program, &["list"]);
     let trials = list["trials"].as_array().unwrap().iter();
     trials.map(|trial| trial["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The identity of the trial with this label whose rate begins so.
+/// Identity of the trial with this rate.
 fn with_rate(program: &Program, rate: f64) -> String {
     let is_it = |id: &&String| {
         let shown = data(program, &["show", id]);
@@ -78,20 +79,20 @@ fn an_excluded_trial_is_left_out_and_the_page_says_which_and_why() {
     let comparison = data(&program, &report);
     let is_reported = |one: &Value| one["code"] == "trials_excluded";
     assert!(comparison["cautions"].as_array().unwrap().iter().any(is_reported), "{comparison}");
-    // It can be compared all the same, by all or by its name.
+    // An excluded trial is compared if all are included, or if it is named.
     assert_eq!(runs(&[&report[..], &["--include-excluded"]].concat()), 2);
     let selector = format!("id:{id}");
     assert_eq!(runs(&["report", "--baseline", "old", "--contender", &selector]), 1);
     let named = ["report", "--full", "--baseline", "old", "--contender", &selector];
     let named = program.run(named).ends_with(0);
     assert!(named.stdout.contains("compared since they were named"), "{named}");
-    // A side of which nothing is left says why.
+    // If all trials of a side are excluded, the error says so.
     let other = with_rate(&program, 200.0);
     program.run(["exclude", &other, "--reason", "warm caches"]).ends_with(0);
     let nothing = program.run(report).ends_with(2);
     assert!(nothing.stderr.contains("all excluded: 2"), "{nothing}");
 
-    // Nothing is deleted: lists and exports have it, and it comes back.
+    // Nothing is deleted: lists and exports show the trial, and it can be included again.
     let listed = data(&program, &["list"]);
     let of = |id: &str| {
         let mut trials = listed["trials"].as_array().unwrap().iter();
@@ -122,7 +123,7 @@ fn exclusions_travel_with_exports() {
 }
 
 #[test]
-fn data_are_whole_and_what_is_not_known_is_absent() {
+fn json_is_complete_and_omits_unknown_values() {
     let program = imported(&[("old", "100.0")]);
     let list = data(&program, &["list"]);
     assert_eq!(
@@ -163,7 +164,7 @@ fn data_are_whole_and_what_is_not_known_is_absent() {
 }
 
 #[test]
-fn a_plan_that_is_not_there_names_those_that_are() {
+fn an_unknown_plan_is_reported_with_the_known_ones() {
     let program = program();
     let plan = ["compare", "--directories", "a,b", "--rounds", "1", "--no-warm-up", "-q"];
     let more = ["--no-control", "--name", "filesystems", "--", "--dataset", "./lists"];
@@ -177,7 +178,7 @@ fn a_plan_that_is_not_there_names_those_that_are() {
 }
 
 #[test]
-fn runs_end_with_the_figures_that_are_looked_for_first() {
+fn summaries_begin_with_the_primary_figures() {
     let program = program();
     let job = "[mixed]\nrw=randrw\nbs=4k\nsize=1m\nioengine=psync\nrandrepeat=1\n";
     std::fs::write(program.home().join("j.fio"), job).unwrap();
@@ -240,16 +241,16 @@ fn trials_are_deleted_after_a_confirmation_and_the_reason_is_kept() {
     let (gone, kept) = (with_rate(&program, 100.0), with_rate(&program, 200.0));
     let reason = ["--reason", "the wrong kernel"];
     program.run(["delete", &gone]).ends_with(2).complains("--reason");
-    let asked = [&["delete", &gone], &reason[..]].concat();
-    program.run(&asked).ends_with(2).complains("--yes deletes without asking");
-    program.run([&asked[..], &["--dry-run"]].concat()).ends_with(0).complains("would be deleted");
+    let options = [&["delete", &gone], &reason[..]].concat();
+    program.run(&options).ends_with(2).complains("--yes deletes without asking");
+    program.run([&options[..], &["--dry-run"]].concat()).ends_with(0).complains("would be deleted");
     program
         .run(["delete", "zzzz", "--yes", "--reason", "x"])
         .ends_with(2)
         .complains("`treering list`");
     assert_eq!(ids(&program).len(), 2);
 
-    let done = program.run([&asked[..], &["--yes"]].concat()).ends_with(0);
+    let done = program.run([&options[..], &["--yes"]].concat()).ends_with(0);
     assert!(done.stderr.contains("1 trial deleted"), "{done}");
     assert_eq!(ids(&program), [kept]);
     program.run(["show", &gone]).ends_with(2);

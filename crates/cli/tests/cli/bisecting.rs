@@ -1,4 +1,4 @@
-//! `treering bisect-step`: its exit codes, and a complete `git bisect run` over stand-in revisions
+//! `treering bisect-step`: its exit codes, and a complete `git bisect run` over made-up revisions
 //! with real kernels. The latter is skipped unless TREERING_KERNELS is set.
 
 use std::fs;
@@ -26,7 +26,7 @@ int main(int count, char **words) {
 ";
 
 #[test]
-fn what_is_no_fault_of_a_revision_ends_the_bisection() {
+fn errors_unrelated_to_the_revision_end_the_bisection() {
     let program = program();
     let place = temp_dir();
     let plan = place.path().join("plan.toml");
@@ -55,7 +55,7 @@ fn what_is_no_fault_of_a_revision_ends_the_bisection() {
     }
 }
 
-/// A repository with one commit for each of these kinds of revision, oldest first.
+/// Creates a repository with one commit for each of these kinds of revision, oldest first.
 fn repository(place: &Path, kinds: &[&str]) -> Vec<String> {
     let git = |words: &[&str]| {
         let mut git = Command::new("git");
@@ -73,7 +73,7 @@ fn repository(place: &Path, kinds: &[&str]) -> Vec<String> {
     kinds.iter().enumerate().map(commit).collect()
 }
 
-/// A static program of this source.
+/// Builds a static program from this source.
 pub(crate) fn compiled(source: &str, to: &Path) -> Option<()> {
     let mut compiler = Command::new("cc");
     compiler.args(["-static", "-x", "c", "-", "-o"]).arg(to);
@@ -86,11 +86,11 @@ pub(crate) fn compiled(source: &str, to: &Path) -> Option<()> {
 struct Bisected {
     program: Program,
     folder: PathBuf,
-    /// The words behind `treering`.
+    /// Words after `treering`.
     step: Vec<String>,
 }
 
-/// The release in the name of a package.
+/// Release in the name of a package.
 fn release_of(package: &Path) -> String {
     let name = package.file_name().unwrap().to_string_lossy().into_owned();
     name.trim_start_matches("linux-image-").split('_').next().unwrap().to_owned()
@@ -139,8 +139,8 @@ fn git_bisect_run_names_the_revision_at_which_the_kernel_became_slower() {
     let place = temp_dir();
     let Some(it) = bisected(program, &kernels, place.path()) else { return };
     fs::create_dir(&it.folder).unwrap();
-    // Whichever revision git takes first: only one is judged by boots, six of it and six of the
-    // good kernel.
+    // Whichever revision git tries first, only one needs boots: six of its kernel and six of the
+    // good one.
     let kinds = ["good", "bad", "broken", "no build", "bad"];
     let commits = repository(&it.folder, &kinds);
     let step = |at: usize| {
@@ -168,7 +168,7 @@ fn git_bisect_run_names_the_revision_at_which_the_kernel_became_slower() {
         if !now.stderr.contains("the kernel panicked") {
             break;
         }
-        // As an emulated one may on a busy machine: then its revision is skipped.
+        // An emulated kernel may panic on a busy machine; its revision is then skipped.
         skip(&format!("a guest panicked by itself, and all is started again: {now}"));
         git(&["bisect", "reset"]).ends_with(0);
     }
@@ -178,14 +178,14 @@ fn git_bisect_run_names_the_revision_at_which_the_kernel_became_slower() {
 }
 
 #[test]
-fn ctrl_c_ends_a_step_that_goes_on_by_the_sequential_rule() {
+fn ctrl_c_ends_a_sequential_bisection_step() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();
     let Some(it) = bisected(program, &kernels, place.path()) else { return };
     fs::create_dir(&it.folder).unwrap();
     fs::write(it.folder.join("revision"), "good\n").unwrap();
-    // Without a number of rounds, and without the option that keeps it silent.
+    // The command line runs without --rounds and --quiet.
     let is_left_out = |word: &&String| !["--quiet", "--rounds", "6"].contains(&word.as_str());
     let step: Vec<&String> = it.step.iter().filter(is_left_out).collect();
     let mut command = it.program.command(&step);
@@ -197,7 +197,7 @@ fn ctrl_c_ends_a_step_that_goes_on_by_the_sequential_rule() {
     assert!(!ran.stderr.contains("good (0)") && !ran.stderr.contains("bad (1)"), "{ran}");
     let stored = crate::kernels::trials(&place.path().join("results.db"));
     assert!(stored.len() <= 1, "{ran}");
-    // The user's Ctrl-C reaches a build first.
+    // A Ctrl-C of the user may reach the build first.
     let build = it.step.iter().position(|word| word == "--build").unwrap() + 1;
     let mut words = it.step.clone();
     "kill -INT $$".clone_into(&mut words[build]);

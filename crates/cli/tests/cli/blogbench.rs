@@ -1,4 +1,4 @@
-//! blogbench from outside: its output and trees, the stored trial, and the ends of runs.
+//! blogbench as a user runs it: its output and trees, the stored trial, and the ends of runs.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use treering_testkit::{
 use crate::program;
 use crate::trial::{again, calls, cautions, count, failure, last};
 
-/// Few threads, two rows of a second.
+/// Options for few threads and two rows of one second.
 const SMALL: [&str; 12] = ["-i", "2", "-s", "1", "-w", "1", "-W", "1", "-c", "1", "-r", "2"];
 
 /// Directory in memory, where a sync does not wait for other programs.
@@ -47,13 +47,13 @@ fn rows(text: &str) -> Vec<Vec<u64>> {
 }
 
 fn figure(trial: &Trial, name: &str) -> f64 {
-    let mut all = trial.metrics.iter();
-    let found = all.find(|metric| metric.name == name && metric.scope == Scope::Trial);
-    found.unwrap_or_else(|| panic!("no {name}")).value
+    let mut all_metrics = trial.metrics.iter();
+    let matching = all_metrics.find(|metric| metric.name == name && metric.scope == Scope::Trial);
+    matching.unwrap_or_else(|| panic!("no {name}")).value
 }
 
 #[test]
-fn a_classic_run_says_what_the_original_says_and_leaves_its_blogs() {
+fn a_classic_run_prints_the_original_output_and_keeps_its_blogs() {
     let (program, place) = (program(), place());
     let ran = classic(&program, place.path(), &SMALL).ends_with(0);
     let dir = place.path().display();
@@ -72,7 +72,7 @@ fn a_classic_run_says_what_the_original_says_and_leaves_its_blogs() {
     let (writes, reads) = (score(&ran.stdout, WRITES), score(&ran.stdout, READS));
     assert_eq!(writes, rows[1][0]);
     assert!(ran.stdout.ends_with(&format!("\n\n{WRITES}{writes:>14}\n{READS}{reads:>14}\n\n")));
-    // Each kind of file, and nothing unfinished.
+    // Files of each kind exist, and no unfinished ones.
     let files = tree_of(place.path());
     for kind in ["article", "picture", "comment"] {
         let of_kind = |path: &&String| path.contains(&format!("/{kind}-"));
@@ -85,7 +85,7 @@ fn a_classic_run_says_what_the_original_says_and_leaves_its_blogs() {
         let value = figure(&trial, name);
         assert!((value - printed as f64).abs() < 0.5, "{name}: {value} for {printed}");
     }
-    // What was done after the last row is not in it.
+    // Rows omit the work after the last row.
     let written: u64 = rows.iter().map(|row| row[2] + row[4]).sum();
     let renamed = calls(&trial, "writer", Op::Rename) + calls(&trial, "rewriter", Op::Rename);
     assert!(renamed >= written, "{renamed} of {written}");
@@ -102,18 +102,18 @@ fn the_printed_command_runs_a_classic_trial_again() {
 }
 
 #[test]
-fn command_lines_that_are_wrong_are_refused_as_the_original_does_or_with_a_reason() {
+fn invalid_command_lines_are_refused_like_the_original_or_with_a_reason() {
     let program = program();
     let none = program.run(["blogbench"]).ends_with(1);
     assert!(none.stderr.starts_with("Missing scratch directory (--directory=... option).\n\n"));
     let missing = program.run(["blogbench", "-d", "nowhere"]).ends_with(1);
-    let said = "Unable to enter the scratch dir [nowhere]: [No such file or directory]\n";
+    let message = "Unable to enter the scratch dir [nowhere]: [No such file or directory]\n";
     assert!(missing.stdout.starts_with("\nFrequency = 10 secs\n"), "{missing}");
-    assert!(missing.stdout.ends_with(said), "{missing}");
+    assert!(missing.stdout.ends_with(message), "{missing}");
     let here = program.home().to_str().unwrap();
-    let refused = |words: &[&str], said: &str| {
+    let refused = |words: &[&str], message: &str| {
         let words = [&["blogbench", "-d", here], words].concat();
-        program.run(words).ends_with(1).complains(said);
+        program.run(words).ends_with(1).complains(message);
     };
     refused(&["-i", "0"], "--iterations: '0' is not a whole number from 1");
     refused(&["-w", "0", "-W", "0", "-c", "0", "-r", "0"], "no thread that could work");
@@ -123,7 +123,7 @@ fn command_lines_that_are_wrong_are_refused_as_the_original_does_or_with_a_reaso
 }
 
 #[test]
-fn without_readers_it_ends_and_small_reads_are_as_many() {
+fn a_run_without_readers_ends_and_small_reads_are_counted() {
     let (program, place) = (program(), place());
     let alone = ["-i", "1", "-s", "1", "-r", "0", "-W", "0", "-c", "0"];
     let ran = classic(&program, place.path(), &alone).ends_with(0);
@@ -136,7 +136,7 @@ fn without_readers_it_ends_and_small_reads_are_as_many() {
 }
 
 #[test]
-fn a_native_run_measures_by_the_second_and_removes_its_blogs() {
+fn a_native_run_has_rates_per_second_and_removes_its_blogs() {
     let (program, place) = (program(), place());
     let dir = place.path().to_str().unwrap();
     let words = ["run", "blogbench", "--dir", dir, "--max-size", "500M"];
@@ -165,7 +165,7 @@ fn a_native_run_measures_by_the_second_and_removes_its_blogs() {
     }
     let work = trial.phases.iter().find(|phase| phase.name == "benchmark").unwrap();
     assert!(!work.intervals.is_empty(), "what each second did is there");
-    // Kept, and then in the way.
+    // Kept trees prevent another run.
     program.run(words.iter().chain(&SMALL).chain(&["--keep"])).ends_with(0);
     assert!(place.path().join("blogbench-0/blog-0").is_dir());
     let again = program.run(words.iter().chain(&SMALL)).ends_with(2);
@@ -173,7 +173,7 @@ fn a_native_run_measures_by_the_second_and_removes_its_blogs() {
 }
 
 #[test]
-fn room_is_bounded_unless_more_is_asked_for() {
+fn old_blogs_are_overwritten_if_space_is_limited() {
     require_root!();
     let (program, place) = (program(), LoopFs::in_memory(64));
     let ran = classic(&program, place.path(), &SMALL).ends_with(0);
@@ -188,7 +188,7 @@ fn room_is_bounded_unless_more_is_asked_for() {
 }
 
 #[test]
-fn a_full_filesystem_ends_with_the_scores_of_what_was_done() {
+fn a_full_filesystem_ends_the_run_with_scores() {
     require_loop_fs!("ext4");
     let (program, place) = (program(), LoopFs::new("ext4", 300));
     let words = ["-i", "1000", "-s", "1", "-r", "2", "--max-size", "8G"];
@@ -197,14 +197,14 @@ fn a_full_filesystem_ends_with_the_scores_of_what_was_done() {
     let trial = last(&program);
     assert!(failure(&trial).contains("blog-"), "the path is named: {}", failure(&trial));
     assert_eq!(cautions(&trial), ["may_not_fit"]);
-    // It may have been full before the first row.
+    // The filesystem may have been full before the first row.
     let rows = rows(&ran.stdout);
     let last_row = rows.last().map_or(0, |row| row[0]);
     assert_eq!(score(&ran.stdout, WRITES), last_row, "{ran}");
 }
 
 #[test]
-fn an_interrupt_ends_with_the_scores_of_what_was_done() {
+fn an_interrupt_ends_the_run_with_scores() {
     let (program, place) = (program(), place());
     let dir = place.path().to_str().unwrap();
     let words = ["blogbench", "-d", dir, "-i", "100000", "-s", "1", "-r", "2", "--max-size", "99M"];
@@ -214,7 +214,7 @@ fn an_interrupt_ends_with_the_scores_of_what_was_done() {
         assert!(began.elapsed() < Duration::from_secs(60), "blogs are made");
         sleep(Duration::from_millis(10));
     }
-    // Until a row is there.
+    // The first row takes a second.
     sleep(Duration::from_millis(1500));
     run.send("INT");
     let ran = run.finish().ends_with(130);

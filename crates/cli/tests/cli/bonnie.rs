@@ -1,4 +1,5 @@
-//! bonnie++ from outside: output and system calls of the original and of treering, side by side.
+//! bonnie++ as a user runs it: output and system calls of the original and of treering, side by
+//! side.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +34,7 @@ fn classic(program: &Program, words: &str) -> FinishedCommand {
     program.run(["bonnie++"].into_iter().chain(words.split_whitespace()))
 }
 
-/// The line with commas.
+/// Fields of the CSV line.
 fn fields(text: &str) -> Vec<String> {
     let line = text.lines().find(|line| line.starts_with("1.9")).unwrap();
     line.split(',').map(str::to_owned).collect()
@@ -46,7 +47,7 @@ fn shape_of_table(text: &str) -> Vec<String> {
         .map(|line| match line.get(..19) {
             Some(name) if line.starts_with("Latency") || has_figures(&line[19..]) => {
                 let filled = line[19..].chars().map(|letter| letter == ' ');
-                // The columns that have something.
+                // Columns that are not blank.
                 let ends = filled
                     .collect::<Vec<bool>>()
                     .chunks(10)
@@ -59,7 +60,7 @@ fn shape_of_table(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Rates, or pluses where a test was too short for one; no heading.
+/// True for rates, or pluses for a test that was too short; false for a heading.
 fn has_figures(columns: &str) -> bool {
     !columns.contains("--") && columns.contains(|one: char| one == '+' || one.is_ascii_digit())
 }
@@ -76,7 +77,7 @@ const LINES: [&str; 8] = [
 ];
 
 #[test]
-fn tables_lines_and_progress_are_those_of_the_original() {
+fn tables_lines_and_progress_equal_the_original() {
     require_root!();
     let Some(original) = installed(ORIGINAL) else { return };
     at_once(&LINES, |words| {
@@ -106,7 +107,7 @@ fn tables_lines_and_progress_are_those_of_the_original() {
     });
 }
 
-/// The calls of a command on files of bonnie++, in words that both programs share.
+/// Calls of a command on files of bonnie++, in a form that is the same for both programs.
 fn words_of(command: &Command, dir: &Path, large: bool) -> Option<Vec<String>> {
     let calls = "mkdir,mkdirat,open,openat,openat2,read,write,lseek,fsync,sync,syncfs,close,\
                  unlink,unlinkat,rmdir,link,linkat,symlink,symlinkat,newfstatat,statx";
@@ -128,7 +129,7 @@ fn is_file(name: &str, large: bool) -> bool {
 fn word(call: &str, large: bool) -> Option<String> {
     let name = call.split('(').next()?;
     let result = call.rsplit(" = ").next()?.split(['<', ' ']).next()?;
-    // The path behind the descriptor, or the one that is named last.
+    // The call names its file by the descriptor's path, or by its last path argument.
     let of_fd = call.split('<').nth(1).and_then(|rest| rest.split('>').next());
     let named = call.split('"').skip(1).step_by(2).last().unwrap_or_default();
     let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -161,7 +162,7 @@ fn word(call: &str, large: bool) -> Option<String> {
     Some(word)
 }
 
-/// Both programs' calls.
+/// Calls of treering and of the original.
 fn both(original: &Path, words: &str, large: bool) -> Option<(Vec<String>, Vec<String>)> {
     let words = format!("-d . -u root -r 0 -z 7 -q {words}");
     let (program, other) = (program(), LoopFs::new("ext4", 64));
@@ -173,12 +174,12 @@ fn both(original: &Path, words: &str, large: bool) -> Option<(Vec<String>, Vec<S
 }
 
 #[test]
-fn the_large_file_sees_the_calls_of_the_original() {
+fn calls_on_the_large_file_equal_the_original() {
     require_loop_fs!("ext4");
     let Some(original) = installed(ORIGINAL) else { return };
     for words in ["-s 1:64k:60:3 -n 0 -f", "-s 2:256k:40:2 -n 0 -f -b"] {
         let Some((ours, theirs)) = both(&original, words, true) else { return };
-        // Three tests, each ended by a close; then the seekers', in any order.
+        // Three tests end with a close each; then come the calls of the seekers, in any order.
         let split = |calls: &[String]| {
             let close = calls.iter().enumerate().filter(|(_, call)| *call == "close").nth(2);
             let (before, seeks) = calls.split_at(close.unwrap().0 + 1);
@@ -189,7 +190,8 @@ fn the_large_file_sees_the_calls_of_the_original() {
             (before.to_vec(), counts)
         };
         let mut theirs = theirs;
-        // Without single bytes it makes the file all the same, and removes it again.
+        // Even without the tests of single bytes, the original creates the file and removes it
+        // again.
         let nothing = ["open O_RDWR|O_CREAT|O_EXCL", "fsync", "close", "unlink 0"];
         assert_eq!(theirs.drain(1..5).collect::<Vec<_>>(), nothing, "{words}");
         let ((our, our_seeks), (their, their_seeks)) = (split(&ours), split(&theirs));
@@ -201,7 +203,7 @@ fn the_large_file_sees_the_calls_of_the_original() {
             let (reads, seekers) = if chunk == 65_536 { (60, 3) } else { (40, 2) };
             assert_eq!(count(&format!("read {chunk}")), reads, "{seeks:?}");
             assert_eq!(count("seek"), reads + updates, "{seeks:?}");
-            // The original's main thread opens, fsyncs and closes it once more.
+            // The original's main thread opens, fsyncs and closes the file once more.
             assert_eq!(count("open O_RDWR"), seekers + opens, "{seeks:?}");
             assert_eq!(count("close"), seekers + opens, "{seeks:?}");
             let fsyncs = if words.contains("-b") { updates } else { 0 };
@@ -212,7 +214,7 @@ fn the_large_file_sees_the_calls_of_the_original() {
 }
 
 #[test]
-fn the_many_files_see_the_calls_of_the_original() {
+fn calls_on_the_small_files_equal_the_original() {
     require_loop_fs!("ext4");
     let Some(original) = installed(ORIGINAL) else { return };
     for words in [
@@ -224,7 +226,7 @@ fn the_many_files_see_the_calls_of_the_original() {
     ] {
         let Some((ours, theirs)) = both(&original, words, false) else { return };
         let mut theirs = theirs;
-        // Where it has no files to read it opens none, and directories for -b only.
+        // The original opens no files if there are none to read, and directories only with -b.
         theirs.retain(|call| call != "open O_RDONLY" || words.contains("5000"));
         let first = ours.iter().zip(&theirs).position(|(our, their)| our != their);
         let around = first.map(|at| (at, &ours[at.saturating_sub(3)..(at + 3).min(ours.len())]));
@@ -249,7 +251,7 @@ fn piped(program: &Path, text: &str) -> FinishedCommand {
 }
 
 #[test]
-fn lines_are_read_by_the_originals_tools_and_by_our_importer() {
+fn csv_lines_are_read_by_the_original_tools_and_the_importer() {
     require_root!();
     let words = "-d . -u root -r 0 -z 7 -m oak -s 4:4k:200:12 -n 1:2000:1000:3:4k -f -q";
     let versions = ["1.96", "1.97", "1.98"];
@@ -297,7 +299,7 @@ fn lines_are_read_by_the_originals_tools_and_by_our_importer() {
 }
 
 #[test]
-fn a_classic_trial_has_the_figures_that_the_table_leaves_out() {
+fn a_classic_trial_has_figures_that_the_table_omits() {
     require_root!();
     let program = program();
     let words = "-d . -u root -r 0 -s 4 -n 1 -f -c 2 -q";
@@ -326,13 +328,13 @@ fn a_classic_trial_has_the_figures_that_the_table_leaves_out() {
 }
 
 #[test]
-fn a_native_run_says_how_sure_its_rates_are_and_that_all_was_in_memory() {
+fn a_native_run_reports_precision_and_cached_data() {
     require_loop_fs!("ext4");
     let (program, place) = (program(), LoopFs::new("ext4", 128));
     let dir = place.path().join("w");
     let words = ["run", "bonnie++", "--size", "16M", "--files", "2000", "--max-size", "4K"];
-    let rest = ["--dirs", "3", "--quiet", "--dir", dir.to_str().unwrap()];
-    program.run(words.iter().chain(&rest)).ends_with(0);
+    let more_words = ["--dirs", "3", "--quiet", "--dir", dir.to_str().unwrap()];
+    program.run(words.iter().chain(&more_words)).ends_with(0);
     let trial = last(&program);
     assert_eq!(trial.ending, Ending::Completed);
     assert_eq!(trial.phases.len(), 10);
@@ -359,7 +361,7 @@ fn zeros_on_a_compressing_filesystem_are_cautioned() {
 }
 
 #[test]
-fn wrong_command_lines_end_with_1_in_the_originals_words() {
+fn invalid_command_lines_exit_with_1_and_the_original_message() {
     require_root!();
     let program = program();
     let says = |words: &str, text: &str| {
@@ -384,7 +386,7 @@ fn wrong_command_lines_end_with_1_in_the_originals_words() {
 }
 
 #[test]
-fn a_second_way_to_write_f_and_both_names_of_the_link_work() {
+fn both_forms_of_f_and_both_link_names_work() {
     require_root!();
     let program = program();
     for name in ["bonnie++", "bonnie"] {
@@ -417,22 +419,22 @@ fn a_prompt_waits_for_a_line_before_each_test() {
 
 /// The semaphore key is machine-wide, so a single test covers every case.
 #[test]
-fn processes_meet_at_semaphores_also_with_the_original() {
+fn processes_synchronise_at_semaphores_even_with_the_original() {
     require_root!();
     let Some(original) = installed(ORIGINAL) else { return };
     let program = program();
-    let made = classic(&program, "-u root -p 2");
-    if made.stderr.contains("not implemented") || made.stderr.contains("Permission") {
+    let outcome = classic(&program, "-u root -p 2");
+    if outcome.stderr.contains("not implemented") || outcome.stderr.contains("Permission") {
         skip("there are no semaphores here");
         return;
     }
-    assert_eq!(made.ends_with(0).stdout, "Creating semaphore for 2 procs.\n");
+    assert_eq!(outcome.ends_with(0).stdout, "Creating semaphore for 2 procs.\n");
     let place = temp_dir();
     let words = "-d . -u root -r 0 -s 1 -n 1 -f -q -m oak -y s";
     let mut theirs = Command::new(&original);
     theirs.args(words.split_whitespace()).current_dir(place.path());
     let theirs = theirs.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    // Alone neither of them would come to its end.
+    // Neither program would end without the other.
     let ours = classic(&program, words).ends_with(0);
     let theirs = theirs.wait_with_output().unwrap();
     assert!(theirs.status.success());
@@ -449,7 +451,7 @@ fn processes_meet_at_semaphores_also_with_the_original() {
 }
 
 #[test]
-fn what_a_run_made_is_gone_when_it_is_stopped_or_fails() {
+fn files_are_removed_when_a_run_is_stopped_or_fails() {
     require_root!();
     let (program, place) = (program(), LoopFs::in_memory(48));
     let dir = place.path().display();
@@ -466,7 +468,7 @@ fn what_a_run_made_is_gone_when_it_is_stopped_or_fails() {
 }
 
 #[test]
-fn files_are_those_of_the_user_who_was_named() {
+fn a_run_has_the_permissions_of_the_requested_user() {
     require_root!();
     let (program, place) = (program(), LoopFs::in_memory(16));
     let dir = place.path().join("own");
@@ -479,9 +481,9 @@ fn files_are_those_of_the_user_who_was_named() {
     classic(&program, &words).ends_with(0);
 }
 
-/// Parsing like `atoi`: a suffix of the number has no effect, and 0 makes no semaphores.
+/// Numbers are parsed like `atoi`: a suffix has no effect, and 0 makes no semaphores.
 #[test]
-fn units_of_memory_and_no_processes_are_read_as_by_the_original() {
+fn memory_suffixes_and_zero_processes_are_parsed_like_the_original() {
     require_root!();
     let program = program();
     let small = classic(&program, "-d . -u root -n 0 -r 16m -s 31m").ends_with(1);

@@ -43,12 +43,12 @@ fn prepared() -> Program {
     program
 }
 
-/// Starts the run in `w` on this filesystem, and waits until a tree is not empty.
+/// Starts the run in `w` on this filesystem, and waits until it has a tree that is not empty.
 fn begun(program: &Program, words: &[&str], place: &Path) -> (RunningProgram, PathBuf) {
     let dir = place.join("w");
-    let mut all = vec!["run", words[0], "--dir", dir.to_str().unwrap()];
-    all.extend(&words[1..]);
-    let mut run = program.start(&all);
+    let mut command_words = vec!["run", words[0], "--dir", dir.to_str().unwrap()];
+    command_words.extend(&words[1..]);
+    let mut run = program.start(&command_words);
     let holds = |entry: &fs::DirEntry| {
         fs::read_dir(entry.path()).is_ok_and(|mut inside| inside.next().is_some())
     };
@@ -83,7 +83,7 @@ fn failed_first(program: &Program, ran: FinishedCommand, whys: &[&str]) {
 }
 
 #[test]
-fn every_workload_on_an_ext4_that_turned_read_only_says_first_why_it_failed() {
+fn every_workload_reports_first_that_an_ext4_turned_read_only() {
     require_loop_fs!("ext4");
     let features = Path::new("/sys/fs/ext4/features");
     if !features.exists() {
@@ -92,7 +92,7 @@ fn every_workload_on_an_ext4_that_turned_read_only_says_first_why_it_failed() {
     }
     for words in LONG {
         let program = prepared();
-        // Room for files without content.
+        // The filesystem has inodes for many empty files.
         let place = LoopFs::with_options("ext4", 600, &["-N", "400000"]);
         let path = place.path().to_str().unwrap();
         run(Command::new("mount").args(["-o", "remount,errors=remount-ro", path])).unwrap();
@@ -100,16 +100,17 @@ fn every_workload_on_an_ext4_that_turned_read_only_says_first_why_it_failed() {
         let trigger = format!("/sys/fs/ext4/{}/trigger_fs_error", device_of(place.path()));
         fs::write(trigger, "a test").unwrap();
         let ran = started.finish();
-        // The load of dbench goes on for a while after the first call that fails.
+        // A load of dbench may continue for a while after the first failed call.
         let reasons = ["Read-only file system", "Input/output error", "Bad message", "client "];
         failed_first(&program, ran, &reasons);
-        // Once it can be written again, what stayed is removed by its mark.
+        // The mark stays, so that `clean` can remove the trees when the filesystem is writable
+        // again.
         assert!(dir.join(".treering-run").exists(), "{words:?}");
     }
 }
 
 #[test]
-fn an_xfs_that_was_shut_down_says_first_why_the_trial_failed() {
+fn a_trial_reports_first_that_an_xfs_was_shut_down() {
     require_loop_fs!("xfs");
     for words in [LONG[0], LONG[1], LONG[7]] {
         let program = prepared();
@@ -125,13 +126,13 @@ fn an_xfs_that_was_shut_down_says_first_why_the_trial_failed() {
 }
 
 #[test]
-fn a_filesystem_that_was_unmounted_lazily_is_worked_in_and_cleaned_to_the_end() {
+fn a_lazily_unmounted_filesystem_is_used_and_cleaned_to_the_end() {
     require_loop_fs!("ext4");
     let program = prepared();
     let place = LoopFs::with_options("ext4", 600, &["-N", "400000"]);
     let (mut started, dir) = begun(&program, LONG[0], place.path());
     started.wait_for("initial create kernel-1 ");
-    // Another mount shows what becomes of it.
+    // Another mount shows what happens to the files.
     let again = treering_testkit::temp_dir();
     let [here, there] = [place.path(), again.path()].map(|path| path.to_str().unwrap());
     run(Command::new("mount").args(["--bind", here, there])).unwrap();
@@ -140,7 +141,7 @@ fn a_filesystem_that_was_unmounted_lazily_is_worked_in_and_cleaned_to_the_end() 
     started.send("INT");
     let ran = started.finish();
     let left: Vec<_> = fs::read_dir(again.path().join("w")).unwrap().flatten().collect();
-    // Back at its place, where it is unmounted in the end.
+    // The mount point must exist again for the final unmount.
     run(Command::new("mount").args(["--bind", there, here])).unwrap();
     run(Command::new("umount").arg(there)).unwrap();
     let ran = ran.ends_with(130);
@@ -149,7 +150,7 @@ fn a_filesystem_that_was_unmounted_lazily_is_worked_in_and_cleaned_to_the_end() 
 }
 
 #[test]
-fn a_store_without_room_is_named_after_the_summary_of_what_was_measured() {
+fn a_full_store_is_reported_after_the_summary() {
     require_root!();
     let program = prepared();
     let place = LoopFs::in_memory(2);
@@ -177,7 +178,7 @@ fn a_store_without_room_is_named_after_the_summary_of_what_was_measured() {
 }
 
 #[test]
-fn a_classic_run_without_a_place_for_results_runs_and_says_so_in_one_line() {
+fn a_classic_run_without_a_store_prints_one_line() {
     let program = prepared();
     let words = ["compilebench", "-n", "-s", "lists", "-i", "2", "-r", "0", "-D", "w"];
     let homeless = |words: &[&str]| {
@@ -189,12 +190,12 @@ fn a_classic_run_without_a_place_for_results_runs_and_says_so_in_one_line() {
                 XDG_DATA_HOME is set";
     assert_eq!(ours, [line], "{ran}");
     assert!(ran.stdout.contains("intial create total runs 2"), "{ran}");
-    // A store that was named must be usable, and native runs are for their results.
+    // A store that the user named must be usable, and native runs need a store.
     let named = [&words[..], &["--store", "lists"]].concat();
     homeless(&named).ends_with(3);
     let native = ["run", "compilebench", "--dataset", "./lists", "--dir", "n", "-i", "1"];
     homeless(&native).ends_with(3).complains("no place for results");
-    // A home that cannot be written: somebody's file stands where the directory would be.
+    // The data directory cannot be created, since a file has its name.
     let closed = program.home().join("closed");
     fs::write(&closed, "").unwrap();
     let ran =
@@ -204,7 +205,7 @@ fn a_classic_run_without_a_place_for_results_runs_and_says_so_in_one_line() {
 }
 
 #[test]
-fn a_limit_of_open_files_is_raised_or_named() {
+fn a_limit_of_open_files_is_raised_or_reported() {
     let program = prepared();
     let job = "[a]\nrw=randrw\nsize=8m\nnrfiles=64\nopenfiles=64\nfile_service_type=random\n";
     fs::write(program.home().join("many.fio"), job).unwrap();
@@ -225,7 +226,7 @@ fn a_limit_of_open_files_is_raised_or_named() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_wrong_usage() {
+fn a_missing_file_is_a_usage_error() {
     let program = prepared();
     for words in [
         &["import", "nowhere"][..],
@@ -276,7 +277,7 @@ fn crowded(program: &Program, limited: impl Fn() -> Command, limit: &str) {
         let dir = format!("w{number}");
         let place = program.home().join(&dir);
         fs::create_dir_all(&place).unwrap();
-        // Some of them run as another user.
+        // Some of the runs have another user.
         fs::set_permissions(&place, Permissions::from_mode(0o777)).unwrap();
         command.args(["--dir", &dir]);
         let ran = FinishedCommand::run(program.prepare(&mut command)).ends_with(4);
@@ -290,7 +291,7 @@ fn crowded(program: &Program, limited: impl Fn() -> Command, limit: &str) {
 fn refused_threads_and_processes_name_the_limit_of_the_user() {
     require_root!();
     let program = prepared();
-    // Nobody else is this user, and root is not bound by the limit.
+    // No other process has this user, and root is exempt from the limit.
     let user = "61234";
     std::os::unix::fs::chown(program.home(), user.parse().ok(), user.parse().ok()).unwrap();
     let words = ["--reuid", user, "--regid", user, "--clear-groups"];
@@ -311,7 +312,7 @@ fn refused_threads_and_processes_name_the_limit_of_the_user() {
 fn refused_threads_and_processes_name_the_limit_of_the_group() {
     require_root!();
     let program = prepared();
-    // Version 1 of control groups, then version 2.
+    // The test uses version 1 of control groups if it is mounted, else version 2.
     let name = format!("treering-test-{}", std::process::id());
     let made = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"].into_iter().find_map(|top| {
         let group = Path::new(top).join(&name);
@@ -332,7 +333,7 @@ fn refused_threads_and_processes_name_the_limit_of_the_group() {
     crowded(&program, limited, "12 of its control group (`pids.max`");
 }
 
-/// A control group, removed in the end.
+/// A control group, removed when this is dropped.
 struct Group(PathBuf);
 
 impl Drop for Group {

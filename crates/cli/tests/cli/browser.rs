@@ -75,7 +75,7 @@ fn latency(ns: u64) -> Latency {
     latency
 }
 
-/// A trial with everything that is drawn.
+/// Records a trial that has every kind of chart.
 pub(crate) fn record(
     store: &mut Store,
     trial: TrialId,
@@ -140,7 +140,7 @@ pub(crate) fn record(
 
 /// Observations of a browser that shows a page in a window of this width, as JSON.
 pub(crate) fn seen(browser: &Path, page: &Path, width: u32, dark: bool) -> Value {
-    // No window is as narrow as a phone, but a frame is.
+    // A browser window cannot be as narrow as a phone, but a frame can.
     let around = page.with_file_name("around.html");
     let frame = format!(
         "<!DOCTYPE html><meta name=color-scheme content='light dark'><script>\
@@ -183,7 +183,7 @@ fn from_base64(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// A browser, where one is installed.
+/// Path of a browser, if one is installed.
 pub(crate) fn browser() -> Option<&'static Path> {
     let known = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
     let found = known.into_iter().map(Path::new).find(|path| path.exists());
@@ -193,7 +193,7 @@ pub(crate) fn browser() -> Option<&'static Path> {
     found
 }
 
-/// The file of a store that a test makes up.
+/// Path of a store with made-up trials.
 pub(crate) fn made_up(program: &Program) -> PathBuf {
     std::fs::create_dir_all(program.data()).unwrap();
     program.data().join("made-up.treering")
@@ -214,7 +214,7 @@ pub(crate) fn is_harmless(seen: &Value, said: &str) {
 }
 
 #[test]
-fn a_browser_shows_it_all_and_asks_for_nothing() {
+fn a_browser_shows_complete_pages_without_requests() {
     let Some(browser) = browser() else { return };
     let program = program();
     let file = made_up(&program);
@@ -232,23 +232,26 @@ fn a_browser_shows_it_all_and_asks_for_nothing() {
     probe(&page, EYE);
     for (width, dark) in [(360, false), (800, false), (1400, false), (1400, true)] {
         let seen = seen(browser, &page, width, dark);
-        let said = format!("{width}: {seen:#}");
-        is_harmless(&seen, &said);
+        let message = format!("{width}: {seen:#}");
+        is_harmless(&seen, &message);
         for none in ["outside", "overlapping"] {
-            assert_eq!(seen[none].as_array().map(Vec::len), Some(0), "{none} at {said}");
+            assert_eq!(seen[none].as_array().map(Vec::len), Some(0), "{none} at {message}");
         }
-        assert_eq!(seen["details"], 8, "{said}");
-        assert_eq!(seen["width"], width, "{said}");
-        assert!(seen["icons"].as_f64().is_some_and(|wide| wide > 4.0 && wide < 40.0), "{said}");
-        assert!(seen["scroll"].as_u64() <= Some(width.into()), "{said}");
+        assert_eq!(seen["details"], 8, "{message}");
+        assert_eq!(seen["width"], width, "{message}");
+        assert!(seen["icons"].as_f64().is_some_and(|wide| wide > 4.0 && wide < 40.0), "{message}");
+        assert!(seen["scroll"].as_u64() <= Some(width.into()), "{message}");
         let counts = ["forest", "rounds", "latencies", "timeline", "aging"].map(|sort| &seen[sort]);
-        assert_eq!(counts, [1, 1, 3, 1, 1].map(Value::from).each_ref(), "{said}");
-        assert_eq!(seen["drawings"], 7, "{said}");
-        assert!(seen["titles"].as_u64() > Some(60) && seen["buttons"].as_u64() > Some(2), "{said}");
+        assert_eq!(counts, [1, 1, 3, 1, 1].map(Value::from).each_ref(), "{message}");
+        assert_eq!(seen["drawings"], 7, "{message}");
+        assert!(
+            seen["titles"].as_u64() > Some(60) && seen["buttons"].as_u64() > Some(2),
+            "{message}"
+        );
         let mut turned = seen["before"].as_array().unwrap().clone();
         turned.sort_by_key(|name| std::cmp::Reverse(name.to_string().to_lowercase()));
-        assert_eq!(seen["after"].as_array().unwrap(), &turned, "{said}");
+        assert_eq!(seen["after"].as_array().unwrap(), &turned, "{message}");
         let paper = seen["paper"].as_str().unwrap();
-        assert_eq!(paper == "rgb(255, 255, 255)", !dark, "{said}");
+        assert_eq!(paper == "rgb(255, 255, 255)", !dark, "{message}");
     }
 }

@@ -24,7 +24,7 @@ fn prepared() -> Program {
     program
 }
 
-/// The trials of a store, oldest first.
+/// Trials of a store, oldest first.
 fn trials(store: &Path) -> Vec<Trial> {
     let store = Store::open(store, Access::ReadOnly).unwrap();
     store.check().unwrap();
@@ -55,7 +55,7 @@ fn directories<'a>(store: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&compare[..], more, &JOB[..]].concat()
 }
 
-/// A file for results on another filesystem than the directories.
+/// A store on another filesystem than the directories.
 struct Results(TempDir);
 
 impl Results {
@@ -73,7 +73,7 @@ impl Results {
 }
 
 #[test]
-fn variants_are_compared_with_what_the_plan_says_and_again_from_the_store() {
+fn baselines_of_a_plan_apply_to_its_run_and_to_reports() {
     let program = prepared();
     let results = Results::new();
     for name in ["c", "d"] {
@@ -102,23 +102,20 @@ fn variants_are_compared_with_what_the_plan_says_and_again_from_the_store() {
         (&page["baseline"]["name"], &page["baselines"][0]["name"]),
         (&"a".into(), &"c".into())
     );
-    // A baseline that is asked for is everybody's.
-    let asked = ["report", "--store", &store, "--plan", "pairs", "--baseline", "variant:b"];
-    let asked = program.run(asked.into_iter().chain(["--format", "json"])).ends_with(0).stdout;
-    let page: Value = serde_json::from_str(&asked).unwrap();
+    // A baseline in the arguments replaces those of the plan.
+    let options = ["report", "--store", &store, "--plan", "pairs", "--baseline", "variant:b"];
+    let ran = program.run(options.into_iter().chain(["--format", "json"])).ends_with(0);
+    let page: Value = serde_json::from_str(&ran.stdout).unwrap();
     let pairs = page["contenders"].as_array().unwrap().iter();
-    assert!(
-        pairs.clone().count() == 3 && pairs.clone().all(|one| one["against"] == "b"),
-        "{asked}"
-    );
+    assert!(pairs.clone().count() == 3 && pairs.clone().all(|one| one["against"] == "b"), "{ran}");
 }
 
 #[test]
-fn the_foot_of_a_page_repeats_the_campaign_as_typed_or_by_its_plan() {
+fn the_page_foot_has_the_command_that_repeats_the_campaign() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
-    let asked = ["--rounds", "1", "--no-warm-up", "-q", "--format", "html"];
-    let page = program.run(directories(&store, &asked)).ends_with(0).stdout;
+    let options = ["--rounds", "1", "--no-warm-up", "-q", "--format", "html"];
+    let page = program.run(directories(&store, &options)).ends_with(0).stdout;
     let foot = page.split_once("class=\"origin\"").unwrap().1;
     let typed = format!(
         "treering compare --directories a,b --store {store} --rounds 1 --no-warm-up -- --dataset \
@@ -135,11 +132,11 @@ fn the_foot_of_a_page_repeats_the_campaign_as_typed_or_by_its_plan() {
 }
 
 #[test]
-fn directories_are_compared_in_rounds_and_nothing_stays_in_them() {
+fn directories_are_compared_in_rounds_and_left_empty() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
-    let asked = ["--rounds", "2", "--control", "--format", "json"];
-    let ran = program.run(directories(&store, &asked)).ends_with(0);
+    let options = ["--rounds", "2", "--control", "--format", "json"];
+    let ran = program.run(directories(&store, &options)).ends_with(0);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(
         (&document["baseline"]["name"], &document["contenders"][0]["name"]),
@@ -167,7 +164,7 @@ fn directories_are_compared_in_rounds_and_nothing_stays_in_them() {
         assert!(tree_of(&program.home().join(dir)).is_empty(), "{dir}");
         assert_eq!(fs::read_dir(program.home().join(dir)).unwrap().count(), 0, "{dir}");
     }
-    // The page can be had again, by the plan's name as by the printed command.
+    // The page can be printed again, by the plan's name or by the printed command.
     let again = program.run(["report", "--plan", "quick", "--store", &store, "--format", "json"]);
     let again: Value = serde_json::from_str(&again.ends_with(0).stdout).unwrap();
     assert_eq!(again["comparisons"], document["comparisons"]);
@@ -191,7 +188,7 @@ fn wait_for_trials(store: &Path, count: usize) {
 }
 
 #[test]
-fn a_killed_campaign_goes_on_where_it_was() {
+fn a_killed_campaign_resumes_where_it_stopped() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     let line = directories(&store, &["--rounds", "4", "--no-warm-up", "--control"]);
@@ -209,7 +206,7 @@ fn a_killed_campaign_goes_on_where_it_was() {
     for dir in ["a", "b"] {
         let work = program.home().join(dir).join("treering-work");
         if !work.join(".treering-run").exists() {
-            // As if the kill had come just before the mark was written.
+            // A kill before the mark was written leaves an empty mark.
             fs::create_dir_all(&work).unwrap();
             fs::write(work.join(".treering-run"), "").unwrap();
         }
@@ -226,13 +223,13 @@ fn a_killed_campaign_goes_on_where_it_was() {
     for dir in ["a", "b"] {
         assert_eq!(fs::read_dir(program.home().join(dir)).unwrap().count(), 0, "{dir}");
     }
-    // More rounds of the same plan go on with it, too; nothing is run twice.
+    // A continued plan may have more rounds, and repeats no trial.
     let more = directories(&store, &["--rounds", "5", "--no-warm-up", "--control", "--resume"]);
     program.run(&more).ends_with(0);
     let mut completed = trials(&results.path());
     completed.retain(|trial| trial.ending == Ending::Completed);
     assert_eq!(completed.len(), 15);
-    // And where all of it is there, that is said, and the page is shown.
+    // If all rounds are complete, the run says so and shows the page.
     let ran = program.run(&more).ends_with(0);
     assert!(ran.stderr.contains("all 5 rounds are complete; nothing to run"), "{ran}");
     assert!(ran.stdout.contains("operation_seconds"), "{ran}");
@@ -240,7 +237,7 @@ fn a_killed_campaign_goes_on_where_it_was() {
 }
 
 #[test]
-fn before_the_first_round_it_says_what_it_comes_to_and_what_is_too_few() {
+fn the_estimate_and_too_few_rounds_are_reported_first() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     let ran = program.run(directories(&store, &["--rounds", "2"])).ends_with(0);
@@ -252,7 +249,7 @@ fn before_the_first_round_it_says_what_it_comes_to_and_what_is_too_few() {
     assert!(at("1 primary comparison: at least 6 rounds are needed") < first, "{ran}");
     let few = "caution: 2 rounds cannot show a difference: its primary comparison needs";
     assert!(at(few) < first, "{ran}");
-    // The dry run says the same, and by default there are enough.
+    // The dry run has the same caution, and the default number of rounds is sufficient.
     let dry = program.run(directories(&store, &["--rounds", "2", "--dry-run"])).ends_with(0);
     assert!(dry.stdout.contains("2 rounds and a warm-up round: 6 trials, about "), "{dry}");
     assert!(dry.stdout.contains("earlier trials"), "{dry}");
@@ -266,7 +263,7 @@ fn before_the_first_round_it_says_what_it_comes_to_and_what_is_too_few() {
 }
 
 #[test]
-fn a_metric_that_no_job_gives_fails_before_anything_runs() {
+fn an_unknown_primary_metric_fails_before_the_first_trial() {
     let program = prepared();
     fs::write(
         program.home().join("plan.toml"),
@@ -296,7 +293,7 @@ fn a_warm_up_that_fails_in_every_variant_ends_the_comparison() {
     let ran = program.run([&compare[..], &["--", "false"]].concat()).ends_with(4);
     assert!(ran.stderr.contains("the warm-up failed in every variant"), "{ran}");
     assert_eq!(trials(&results.path()).len(), 2, "only the warm-up");
-    // One variant that works is enough to go on.
+    // One variant without failures is enough to continue.
     let one = ["--rounds", "1", "--", "sh", "-c", "case $PWD in */a/*) exit 0; esac; exit 1"];
     let ran = program.run([&compare[..], &one[..]].concat()).ends_with(4);
     assert!(!ran.stderr.contains("the warm-up failed in every variant"), "{ran}");
@@ -304,7 +301,7 @@ fn a_warm_up_that_fails_in_every_variant_ends_the_comparison() {
 }
 
 #[test]
-fn a_variant_that_is_compared_with_nothing_is_a_caution_before_the_first_trial() {
+fn an_uncompared_variant_is_cautioned_before_the_first_trial() {
     let program = prepared();
     let plan = PLAN.replace(
         "[[job]]\nname = \"small\"",
@@ -320,7 +317,7 @@ fn a_variant_that_is_compared_with_nothing_is_a_caution_before_the_first_trial()
 }
 
 #[test]
-fn the_quick_plan_has_one_question_for_each_workload() {
+fn the_quick_plan_has_one_primary_metric_for_each_workload() {
     let program = prepared();
     for (workload, options, primary) in [
         ("compilebench", &JOB[..], "operation_seconds"),
@@ -337,7 +334,7 @@ fn the_quick_plan_has_one_question_for_each_workload() {
 }
 
 #[test]
-fn commands_in_the_documents_compare_with_the_rounds_that_they_need() {
+fn documented_comparisons_have_enough_rounds() {
     require_loop_fs!("xfs");
     require_loop_fs!("btrfs");
     let program = prepared();
@@ -366,14 +363,14 @@ fn commands_in_the_documents_compare_with_the_rounds_that_they_need() {
 }
 
 #[test]
-fn a_resumed_plan_names_and_frees_what_its_killed_run_left() {
+fn a_resumed_plan_frees_leftovers_of_its_killed_run() {
     require_loop_fs!("ext4");
     require_loop_fs!("xfs");
     let _alone = only_release();
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     let line = |plan: &'static str| ["compare", plan, "--store", &store];
-    // A store that the other plan does not share, so that trials can be counted.
+    // The other plan has its own store, so that trials can be counted.
     let elsewhere = Results::new();
     for (file, name, results) in [("a.toml", "first", &results), ("b.toml", "second", &elsewhere)] {
         let plan = PLAN.replace("name = \"two\"", &format!("name = \"{name}\""));
@@ -394,7 +391,7 @@ fn a_resumed_plan_names_and_frees_what_its_killed_run_left() {
         line.contains("freed ") && line.ends_with(", which a killed run of this plan left")
     };
     assert!(ran.stderr.lines().any(of_own), "{ran}");
-    // What another plan left is named, with the command that frees it, and stays.
+    // Leftovers of another plan are named with the command that frees them, and stay.
     let of_other = |line: &str| {
         line.contains("another run that was killed left image ")
             && line.ends_with("; `treering lab release` frees it")
@@ -406,7 +403,7 @@ fn a_resumed_plan_names_and_frees_what_its_killed_run_left() {
 }
 
 #[test]
-fn a_resumed_plan_leaves_the_trees_of_others_and_says_how_to_remove_them() {
+fn a_resumed_plan_keeps_foreign_trees_and_names_the_removal_command() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     program.run(directories(&store, &["--rounds", "1", "--no-warm-up"])).ends_with(0);
@@ -429,21 +426,22 @@ fn a_resumed_plan_leaves_the_trees_of_others_and_says_how_to_remove_them() {
         assert!(ran.stderr.contains("treering clean "), "{ran}");
         assert!(tree.exists(), "{ran}");
     }
-    // None of that counts as a trial that failed.
+    // Refused runs do not count as failed trials.
     program.run(["clean", "a/treering-work"]).ends_with(0);
     program.run(&resume).ends_with(0);
-    let all = trials(&results.path());
-    assert!(all.iter().all(|trial| trial.ending == Ending::Completed));
-    assert_eq!(all.len(), 4);
+    let all_trials = trials(&results.path());
+    assert!(all_trials.iter().all(|trial| trial.ending == Ending::Completed));
+    assert_eq!(all_trials.len(), 4);
 }
 
 #[test]
-fn cells_of_excluded_trials_are_not_repeated_and_more_rounds_take_their_place() {
+fn additional_rounds_replace_those_with_excluded_trials() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     let compare = |rounds: &str, more: &[&str]| {
-        let asked = [&["--rounds", rounds, "--no-warm-up", "--format", "json"][..], more].concat();
-        let ran = program.run(directories(&store, &asked)).ends_with(0);
+        let options =
+            [&["--rounds", rounds, "--no-warm-up", "--format", "json"][..], more].concat();
+        let ran = program.run(directories(&store, &options)).ends_with(0);
         let page: Value = serde_json::from_str(&ran.stdout).unwrap();
         let pairs = page["comparisons"][0]["pairs"].as_u64().unwrap();
         (ran.stderr.clone(), pairs, page["cautions"].to_string())
@@ -461,7 +459,8 @@ fn cells_of_excluded_trials_are_not_repeated_and_more_rounds_take_their_place() 
     assert_eq!((pairs, trials(&results.path()).len()), (2, 6));
     assert!(cautions.contains("trials_excluded") && cautions.contains("a backup ran"));
 
-    // A round more is a whole one, whose trials take turns; the round with the gap stays out.
+    // An additional round is complete, with trials in turns; the round with the gap stays
+    // incomplete.
     let (said, pairs, _) = compare("4", &["--resume"]);
     assert_eq!(pairs, 3, "{said}");
     let after = trials(&results.path());
@@ -473,41 +472,41 @@ fn cells_of_excluded_trials_are_not_repeated_and_more_rounds_take_their_place() 
 }
 
 #[test]
-fn a_rule_for_stopping_counts_no_round_with_an_excluded_trial() {
+fn stopping_rules_ignore_rounds_with_excluded_trials() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
-    // So wide that the fewest rounds suffice.
-    let asked = ["--precision", "1000%", "--most-rounds", "9", "--no-warm-up"];
-    let fresh = directories(&store, &asked);
-    let resume = directories(&store, &[&asked[..], &["--resume"]].concat());
+    // The interval may be so wide that the minimum number of rounds suffices.
+    let options = ["--precision", "1000%", "--most-rounds", "9", "--no-warm-up"];
+    let fresh = directories(&store, &options);
+    let resume = directories(&store, &[&options[..], &["--resume"]].concat());
     let last_round = || {
-        let all = trials(&results.path());
-        all.iter().map(|one| one.beginning.cell.as_ref().unwrap().round).max().unwrap()
+        let all_trials = trials(&results.path());
+        all_trials.iter().map(|one| one.beginning.cell.as_ref().unwrap().round).max().unwrap()
     };
     program.run(&fresh).ends_with(0).complains("enough after 6 rounds");
     assert_eq!((last_round(), trials(&results.path()).len()), (6, 12));
     program.run(&resume).ends_with(0).complains("nothing to run");
     assert_eq!(last_round(), 6);
     for (round, of_round) in [(2, 0), (5, 4)] {
-        let all = trials(&results.path());
-        let out = all[of_round * 2..].iter().map(|one| one.beginning.clone());
+        let all_trials = trials(&results.path());
+        let out = all_trials[of_round * 2..].iter().map(|one| one.beginning.clone());
         let out = out.into_iter().find(|one| one.cell.as_ref().unwrap().round == round).unwrap();
         let reason = ["--reason", "a backup ran", "--store", &store];
         program.run([&["exclude", &out.trial.text()][..], &reason].concat()).ends_with(0);
     }
-    // Two of the six are gone, so that two more are measured, and no more than that.
+    // Two of the six rounds are excluded, so exactly two more are measured.
     program.run(&resume).ends_with(0).complains("enough after 8 rounds");
     assert_eq!((last_round(), trials(&results.path()).len()), (8, 16));
     program.run(&resume).ends_with(0).complains("nothing to run");
 }
 
 #[test]
-fn time_ends_it_but_never_before_the_rounds_that_are_needed() {
+fn a_time_limit_never_ends_before_the_required_rounds() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
-    let asked = ["--minutes", "0.01", "--no-warm-up"];
-    let fresh = directories(&store, &asked);
-    let resume = directories(&store, &[&asked[..], &["--resume"]].concat());
+    let options = ["--minutes", "0.01", "--no-warm-up"];
+    let fresh = directories(&store, &options);
+    let resume = directories(&store, &[&options[..], &["--resume"]].concat());
     let ran = program.run(&fresh).ends_with(0);
     ran.complains("6 to 20 rounds").complains("another one does not fit into the time");
     let count = trials(&results.path()).len();
@@ -516,7 +515,7 @@ fn time_ends_it_but_never_before_the_rounds_that_are_needed() {
 }
 
 #[test]
-fn ctrl_c_ends_it_with_everything_given_back() {
+fn ctrl_c_ends_a_campaign_and_releases_everything() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     let mut run = program.start(directories(&store, &["--rounds", "50"]));
@@ -530,10 +529,10 @@ fn ctrl_c_ends_it_with_everything_given_back() {
 }
 
 #[test]
-fn a_place_that_is_lost_on_the_way_makes_failed_trials_and_the_others_go_on() {
+fn a_directory_lost_during_a_campaign_fails_only_its_trials() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
-    // Trials that last, so that the place is lost while the other one is worked in.
+    // Trials last long enough to lose one directory during a trial in the other.
     FourLists::wide(200, 3000).write_to(&program.home().join("wide"));
     let compare = ["compare", "--directories", "a,b", "--store", &store, "--no-warm-up"];
     let more = ["--rounds", "4", "--no-control", "--format", "json"];
@@ -552,13 +551,13 @@ fn a_place_that_is_lost_on_the_way_makes_failed_trials_and_the_others_go_on() {
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     let codes = document["cautions"].as_array().unwrap().iter().map(|one| &one["code"]);
     assert!(codes.into_iter().any(|code| code == "failed_trial"), "{document}");
-    // Never as zero: rounds that one side failed are in no comparison.
+    // A failed round must not count as zero: it is in no comparison.
     let whole = 4 - failed.len();
     let comparisons = document["comparisons"].as_array().unwrap();
     assert!(comparisons.iter().all(|one| one["pairs"] == whole), "{whole}: {document}");
 }
 
-/// Two filesystems of this machine by a plan, one with a mount option.
+/// Plan of two filesystems on this machine, one with a mount option.
 const PLAN: &str = r#"
 name = "two"
 question = "Is xfs better than ext4 at nothing much?"
@@ -600,7 +599,7 @@ threshold = "10%"
 "#;
 
 #[test]
-fn a_plan_is_conducted_on_filesystems_made_for_it() {
+fn a_plan_runs_on_filesystems_made_for_it() {
     require_loop_fs!("ext4");
     require_loop_fs!("xfs");
     let (program, results) = (prepared(), Results::new());
@@ -633,7 +632,7 @@ fn a_plan_is_conducted_on_filesystems_made_for_it() {
         let kind = if cell.variant == "ext4" { "ext4" } else { "xfs" };
         assert_eq!(fact(trial, "filesystem.type").unwrap(), kind);
         assert!(fact(trial, "mkfs.command").unwrap().contains(&format!("mkfs.{kind}")));
-        // Tests beside this one drop the caches too, in the wrong moment then.
+        // Concurrent tests also drop the caches, which may disturb this trial.
         let dropped = fact(trial, "caches.dropped").unwrap();
         assert!(["verified", "unverified"].contains(&&*dropped), "{dropped}");
         let options = fact(trial, "filesystem.mount_options").unwrap_or_default();
@@ -644,7 +643,7 @@ fn a_plan_is_conducted_on_filesystems_made_for_it() {
 }
 
 #[test]
-fn a_variant_that_cannot_be_mounted_ends_it_and_nothing_stays() {
+fn an_unmountable_variant_ends_the_plan_without_leftovers() {
     require_loop_fs!("ext4");
     let (program, results) = (prepared(), Results::new());
     let plan = PLAN.replace("\"noatime\"", "\"noatime,no-such-option\"");
@@ -663,7 +662,7 @@ fn a_variant_that_cannot_be_mounted_ends_it_and_nothing_stays() {
 }
 
 #[test]
-fn a_wrong_plan_is_refused_with_its_line() {
+fn an_invalid_plan_is_refused_with_its_line() {
     let program = prepared();
     fs::write(program.home().join("plan.toml"), PLAN.replace("runs = 4", "rnus = 4")).unwrap();
     let ran = program.run(words(&["plan.toml"])).ends_with(2);
@@ -689,7 +688,7 @@ fn a_quick_plan_can_be_printed_and_read_again() {
     assert!(tree_of(&program.home().join("a")).is_empty());
 }
 
-/// Two ext4 of this machine, one without a journal.
+/// Plan of two ext4 on this machine, one without a journal.
 const WATCHED: &str = r#"
 name = "watched"
 rounds = 2
@@ -715,21 +714,22 @@ initial-dirs = 2
 runs = 4
 "#;
 
-/// The comparisons of a document that are, or are not, of observing rounds.
+/// Comparisons of observing rounds, or those of measured rounds.
 fn of_rounds(document: &Value, observed: bool) -> Vec<&Value> {
     let all = document["comparisons"].as_array().unwrap().iter();
     all.filter(|one| one["observed"] == observed).collect()
 }
 
 #[test]
-fn traces_and_layouts_come_in_rounds_of_their_own() {
+fn traces_and_layouts_are_recorded_in_separate_rounds() {
     require_loop_fs!("ext4");
     let (program, results) = (prepared(), Results::new());
     fs::write(program.home().join("plan.toml"), WATCHED).unwrap();
     let store = results.text();
     let line = |more: &[&'static str]| -> Vec<String> {
-        let all = [&["compare", "plan.toml", "--store", &store, "--format", "json"], more].concat();
-        all.into_iter().map(str::to_owned).collect()
+        let command_words =
+            [&["compare", "plan.toml", "--store", &store, "--format", "json"], more].concat();
+        command_words.into_iter().map(str::to_owned).collect()
     };
     let reported = program.run(line(&["--trace", "--layout", "--dry-run"])).ends_with(0).stdout;
     let observing: Vec<&str> =
@@ -739,7 +739,7 @@ fn traces_and_layouts_come_in_rounds_of_their_own() {
 
     let plain: Value = serde_json::from_str(&program.run(line(&[])).ends_with(0).stdout).unwrap();
     assert!(of_rounds(&plain, true).is_empty());
-    // Rounds to be watched can be had later; nothing is measured again.
+    // Observing rounds can be added later without measuring again.
     let ran = program.run(line(&["--trace", "--layout", "--resume"])).ends_with(0);
     assert!(ran.stderr.contains("6 of 8 trials are done"), "{ran}");
     assert!(ran.stderr.contains("observing round 1: no journal"), "{ran}");
@@ -762,7 +762,7 @@ fn traces_and_layouts_come_in_rounds_of_their_own() {
     assert!(seen.iter().all(|one| is_seen(one["name"].as_str().unwrap())), "{seen:?}");
     assert!(seen.iter().any(|one| one["name"] == "layout_traversal_score_percent"), "{seen:?}");
     assert!(seen.iter().all(|one| one["pairs"] == 1 && one["verdict"] == "single-run"));
-    // Nothing more is to be done, and what is watched otherwise is watched again.
+    // Nothing is left to run, and another kind of observation is run again.
     let ran = program.run(line(&["--trace", "--layout", "--resume"])).ends_with(0);
     assert!(ran.stderr.contains("8 of 8 trials are done"), "{ran}");
     let ran = program.run(line(&["--trace", "--layout-every", "2", "--resume"])).ends_with(0);
@@ -779,7 +779,7 @@ fn traces_and_layouts_come_in_rounds_of_their_own() {
 }
 
 #[test]
-fn measured_rounds_are_watched_where_that_is_asked_for() {
+fn measured_rounds_are_observed_if_requested() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     let more = ["--rounds", "1", "--layout", "--observe-in", "measured", "--format", "json"];
@@ -794,7 +794,7 @@ fn measured_rounds_are_watched_where_that_is_asked_for() {
 }
 
 #[test]
-fn watching_nothing_in_some_rounds_is_refused() {
+fn observing_rounds_without_an_observer_are_refused() {
     let program = prepared();
     for wrong in [
         &["--observe-rounds", "2"][..],

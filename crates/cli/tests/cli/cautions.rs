@@ -33,21 +33,21 @@ fn has(trial: &Trial, code: CautionCode) -> bool {
 }
 
 #[test]
-fn other_programs_that_keep_the_processors_busy_are_reported() {
+fn other_programs_that_use_the_cpus_are_reported() {
     let program = prepared();
-    let over = AtomicBool::new(false);
+    let is_finished = AtomicBool::new(false);
     let trial = thread::scope(|scope| {
-        let busy = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        for _ in 0..busy {
+        let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        for _ in 0..cpus {
             scope.spawn(|| {
-                while !over.load(Ordering::Relaxed) {
+                while !is_finished.load(Ordering::Relaxed) {
                     std::hint::spin_loop();
                 }
             });
         }
         let place = program.home().join("w");
         let trial = run(&program, &place, &["--initial-dirs", "20", "--runs", "60"]);
-        over.store(true, Ordering::Relaxed);
+        is_finished.store(true, Ordering::Relaxed);
         trial
     });
     assert!(has(&trial, CautionCode::OtherLoad), "{:?}", trial.cautions);
@@ -55,7 +55,7 @@ fn other_programs_that_keep_the_processors_busy_are_reported() {
 }
 
 #[test]
-fn data_that_shrink_on_a_compressing_filesystem_are_reported() {
+fn compressed_data_are_reported() {
     require_loop_fs!("btrfs");
     let program = prepared();
     let place = LoopFs::new("btrfs", 256);
@@ -80,8 +80,8 @@ fn a_handicap_slows_every_task_and_is_reported() {
     let program = prepared();
     let place = program.home().join("w");
     let few = ["--initial-dirs", "1", "--runs", "2", "--latency", "all"];
-    // What a task took beyond its calls, in parts of what they took: a lower bound, since whatever
-    // else the machine does comes on top.
+    // Time of a task outside its calls, relative to the calls: a lower bound, since other load on
+    // the machine adds to it.
     let least_share = |trial: &Trial| {
         let over = |task: &TaskTotals| {
             let latencies = task.ops.iter().map(|op| &op.latency);
@@ -106,14 +106,14 @@ fn the_doctor_looks_at_a_directory_on_a_loop_device() {
     let program = prepared();
     let place = LoopFs::new("ext4", 64);
     let path = place.path().to_str().unwrap();
-    let said = program.run(["doctor", path]).ends_with(0).stdout;
-    assert!(said.contains("host_cache_answers"), "{said}");
-    assert!(said.contains("filesystem.type") && said.contains("ext4"), "{said}");
-    assert!(said.contains("conditions.load_average"), "{said}");
+    let output = program.run(["doctor", path]).ends_with(0).stdout;
+    assert!(output.contains("host_cache_answers"), "{output}");
+    assert!(output.contains("filesystem.type") && output.contains("ext4"), "{output}");
+    assert!(output.contains("conditions.load_average"), "{output}");
 }
 
 #[test]
-fn the_guard_shows_its_verdict_of_a_device_and_what_it_looked_at() {
+fn the_guard_prints_its_verdict_and_findings() {
     require_root!();
     require_loop_fs!("ext4");
     let program = program();
@@ -151,9 +151,9 @@ fn the_doctor_reads_a_plan() {
     let plan = "rounds = 3\n[device]\nloop = \"64MiB\"\n[[variant]]\nfilesystem = \"ext4\"\n\
                 [[job]]\noptions = { dataset = \"linux-6.1-small\", initial-dirs = 3, runs = 2 }\n";
     fs::write(program.home().join("plan.toml"), plan).unwrap();
-    let said = program.run(["doctor", "plan.toml"]).ends_with(0).stdout;
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("may_not_fit"), "{said}");
-    assert!(said.contains("3 rounds cannot show a difference"), "{said}");
+    let output = program.run(["doctor", "plan.toml"]).ends_with(0).stdout;
+    let output = output.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(output.contains("may_not_fit"), "{output}");
+    assert!(output.contains("3 rounds cannot show a difference"), "{output}");
     program.run(["doctor", "nowhere"]).ends_with(2).complains("nowhere");
 }

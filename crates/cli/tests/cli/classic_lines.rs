@@ -1,5 +1,4 @@
-//! The lines, the summary, the options and the exit codes of the original, byte for byte but for
-//! the numbers.
+//! Lines, summary, options and exit codes of the original, equal byte for byte except for numbers.
 
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -17,7 +16,7 @@ fn prepared() -> Program {
     program
 }
 
-/// A line with each number of two decimals as `#`.
+/// Line with each number of two decimals replaced by `#`.
 fn masked(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;
@@ -42,7 +41,7 @@ fn masks_hide_numbers_of_two_decimals_only() {
     assert_eq!(masked("x 1.234 5.6 7. 8"), "x 1.234 5.6 7. 8");
 }
 
-/// The masked line of an operation, from its line in a dry run.
+/// Masked line of an operation, from its line in a dry run.
 fn timed(outline: &str) -> String {
     match outline.split(' ').next().unwrap() {
         "delete" | "stat" => format!("{outline} in # seconds"),
@@ -51,7 +50,7 @@ fn timed(outline: &str) -> String {
     }
 }
 
-/// The summary's rows with their unit, in the order of the original.
+/// Rows of the summary with their units, in the order of the original.
 const ROWS: [(&str, &str); 11] = [
     ("intial create", "MB/s"),
     ("create", "MB/s"),
@@ -90,7 +89,7 @@ fn runs_of(summary: &[(&str, usize)], tag: &str) -> usize {
 }
 
 #[test]
-fn every_line_and_the_summary_are_those_of_the_original() {
+fn every_line_and_the_summary_equal_the_original() {
     let program = prepared();
     let arguments = ["compilebench", "-D", "w", "-s", "lists", "-i", "3", "-r", "60"];
     let outline = program.run(arguments.iter().chain(&["--dry-run"])).ends_with(0);
@@ -148,7 +147,7 @@ fn a_classic_run_becomes_a_trial_with_its_parameters() {
 }
 
 #[test]
-fn no_store_keeps_nothing() {
+fn with_no_store_nothing_is_stored() {
     let program = prepared();
     let words = ["compilebench", "-D", "w", "-s", "lists", "-i", "1", "-r", "0", "--no-store"];
     program.run(words).ends_with(0);
@@ -160,22 +159,22 @@ fn no_store_keeps_nothing() {
 fn a_trace_needs_a_device() {
     let program = prepared();
     for words in [&["-t", "prefix"][..], &["--trace=x"]] {
-        let before = ["compilebench", "-D", "w", "-s", "lists"];
-        let ran = program.run(before.iter().chain(words)).ends_with(1);
+        let first_words = ["compilebench", "-D", "w", "-s", "lists"];
+        let ran = program.run(first_words.iter().chain(words)).ends_with(1);
         assert_eq!(ran.stdout, "");
         assert!(ran.stderr.contains("No blktrace device specified"), "{ran}");
         assert!(!program.home().join("w").exists(), "nothing was done");
     }
-    let before = ["compilebench", "-D", "w", "-s", "lists", "-t", "x", "-d", "/dev/null"];
-    program.run(before).ends_with(1).complains("/dev/null is not a block device");
+    let first_words = ["compilebench", "-D", "w", "-s", "lists", "-t", "x", "-d", "/dev/null"];
+    program.run(first_words).ends_with(1).complains("/dev/null is not a block device");
 }
 
 #[test]
-fn options_are_spelt_as_with_the_originals_parser() {
+fn options_are_parsed_like_the_original() {
     let program = prepared();
     let outline = |words: &[&str]| {
-        let before = ["compilebench", "--dry-run", "-s", "lists"];
-        program.run(before.iter().chain(words)).ends_with(0).stdout
+        let first_words = ["compilebench", "--dry-run", "-s", "lists"];
+        program.run(first_words.iter().chain(words)).ends_with(0).stdout
     };
     let right = outline(&["--initial-dirs", "3", "--runs", "5"]);
     assert_eq!(right.lines().count(), 3 + 3 + 5);
@@ -202,7 +201,7 @@ fn options_are_spelt_as_with_the_originals_parser() {
 }
 
 #[test]
-fn wrong_values_are_refused_by_name() {
+fn invalid_values_are_refused_with_the_option_name() {
     let program = prepared();
     for (words, complaint) in [
         (["-i", "x"], "--initial-dirs: 'x' is not a whole number"),
@@ -213,14 +212,14 @@ fn wrong_values_are_refused_by_name() {
         (["-s", "nowhere"], "there is no dataset 'nowhere'"),
         (["-s", "./nowhere"], "dataset-unpatched is missing"),
     ] {
-        let before = ["compilebench", "-D", "w", "-s", "lists"];
-        program.run(before.iter().chain(&words)).ends_with(2).complains(complaint);
+        let first_words = ["compilebench", "-D", "w", "-s", "lists"];
+        program.run(first_words.iter().chain(&words)).ends_with(2).complains(complaint);
     }
     assert!(!program.home().join("w").exists(), "nothing was done");
 }
 
 #[test]
-fn a_link_with_the_originals_name_is_the_original() {
+fn a_link_with_the_original_name_runs_the_tool() {
     let program = prepared();
     let link = program.home().join("compilebench");
     symlink(env!("CARGO_BIN_EXE_treering"), &link).unwrap();
@@ -237,7 +236,7 @@ fn a_link_with_the_originals_name_is_the_original() {
 }
 
 #[test]
-fn sources_are_those_of_the_present_directory_or_shipped_ones() {
+fn data_sets_come_from_the_current_directory_or_the_program() {
     let program = prepared();
     let outline = |dir: &str| {
         let mut command = program.command(["compilebench", "--dry-run", "-i", "1", "-r", "0"]);
@@ -248,11 +247,11 @@ fn sources_are_those_of_the_present_directory_or_shipped_ones() {
 }
 
 #[test]
-fn no_sync_neither_syncs_nor_drops_and_otherwise_each_operation_does() {
+fn each_operation_syncs_and_drops_caches_unless_disabled() {
     let program = prepared();
     let run = |words: &[&str]| {
-        let before = ["compilebench", "-D", "w", "-s", "lists", "-i", "2", "-r", "8"];
-        program.run(before.iter().chain(words)).ends_with(0);
+        let first_words = ["compilebench", "-D", "w", "-s", "lists", "-i", "2", "-r", "8"];
+        program.run(first_words.iter().chain(words)).ends_with(0);
         std::fs::remove_dir_all(program.home().join("w")).unwrap();
         last(&program)
     };
@@ -269,7 +268,7 @@ fn no_sync_neither_syncs_nor_drops_and_otherwise_each_operation_does() {
 }
 
 #[test]
-fn requests_have_the_size_asked_for() {
+fn requests_have_the_given_size() {
     let program = prepared();
     let run = |size: &str| {
         let words = ["compilebench", "-D", "w", "-s", "lists", "-i", "1", "-r", "0", "-b", size];
@@ -303,7 +302,7 @@ fn a_dry_run_of_the_default_equals_both_published_listings() {
     assert!(tree_of(place.path()).is_empty(), "a dry run touches no disk");
 }
 
-/// The lines of operations of a published listing, without time and rate.
+/// Lines of operations in a published listing, without time and rate.
 fn published(report: &str, listing: usize) -> Vec<&str> {
     let start = report.match_indices("using working directory").nth(listing).unwrap().0;
     let starts = ["native ", "create dir ", "patch dir ", "compile dir ", "read dir ", "stat dir "];
@@ -335,8 +334,8 @@ fn a_run_without_operations_ends_after_the_initial_creates() {
 fn abbreviations_are_those_of_the_original_and_words_without_an_option_are_ignored() {
     let program = prepared();
     let outline = |words: &[&str]| {
-        let before = ["compilebench", "--dry-run", "-s", "lists", "-i", "1", "-r", "2"];
-        program.run(before.iter().chain(words)).ends_with(0).stdout
+        let first_words = ["compilebench", "--dry-run", "-s", "lists", "-i", "1", "-r", "2"];
+        program.run(first_words.iter().chain(words)).ends_with(0).stdout
     };
     assert_eq!(outline(&["--no-s", "more", "words"]), outline(&["-n"]));
     let words = ["compilebench", "-D", "w", "-s", "lists", "-i1", "-r0", "--no-s", "w2"];

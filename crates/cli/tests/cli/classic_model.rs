@@ -27,7 +27,7 @@ impl Lists {
     }
 }
 
-/// Dictionary of the original that holds a tree, of four.
+/// One of the original's four dictionaries, the one that holds a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Unpatched,
@@ -40,7 +40,7 @@ enum State {
 #[derive(Debug)]
 pub(crate) struct Model {
     lists: Lists,
-    /// Living trees.
+    /// Existing trees.
     states: BTreeMap<String, State>,
     /// Top directories, including those of deleted trees.
     pub(crate) tops: BTreeSet<String>,
@@ -49,7 +49,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// An empty one.
+    /// Creates a model of an empty directory.
     pub(crate) fn new(lists: &FourLists) -> Self {
         Self {
             lists: Lists::of(lists),
@@ -95,7 +95,7 @@ impl Model {
             other => panic!("patch of {tree}, which is {other:?}"),
         };
         *state = after;
-        // Unlinked or truncated first: each file has the size of the list.
+        // The original unlinks or truncates first, so each file has the size in the list.
         self.files.extend(below(tree, list));
     }
 
@@ -130,7 +130,7 @@ impl Model {
     }
 }
 
-/// The files of a list in a tree.
+/// Files of a list in a tree.
 fn below<'a>(tree: &'a str, list: &'a FileSizes) -> impl Iterator<Item = (String, u64)> + 'a {
     list.iter().map(move |(path, size)| (format!("{tree}/{path}"), *size))
 }

@@ -26,12 +26,13 @@ fn assert_standing(model: &Model, dir: &Path, when: &str) {
 }
 
 #[test]
-fn after_each_operation_the_files_are_those_of_the_lists() {
+fn files_equal_the_lists_after_each_operation() {
     let program = program();
     let lists = FourLists::tiny();
     lists.write_to(&program.home().join("lists"));
     let mut last_kinds = BTreeSet::new();
-    // The sequence of a seed is always the same: each run is the one before and one operation more.
+    // A seed determines the sequence of operations: each run is the previous one with one operation
+    // more.
     for runs in 0..48 {
         let (dir, runs) = (format!("w{runs}"), runs.to_string());
         let ran = run(&program, &["-D", &dir, "-i", "3", "-r", &runs, "-n", "--no-store"]);
@@ -41,8 +42,8 @@ fn after_each_operation_the_files_are_those_of_the_lists() {
         assert_standing(&model, &program.home().join(&dir), last_line);
         last_kinds.extend(last_line.split(' ').next().map(str::to_owned));
     }
-    let all = ["clean", "compile", "create", "delete", "patch", "read", "stat"];
-    assert_eq!(last_kinds.iter().map(String::as_str).collect::<Vec<_>>(), all);
+    let kinds = ["clean", "compile", "create", "delete", "patch", "read", "stat"];
+    assert_eq!(last_kinds.iter().map(String::as_str).collect::<Vec<_>>(), kinds);
 }
 
 #[test]
@@ -61,7 +62,7 @@ fn every_byte_is_the_letter_a() {
 }
 
 #[test]
-fn a_second_run_in_a_directory_appends_and_says_so() {
+fn a_second_run_in_a_directory_appends_and_reports_it() {
     let program = program();
     let lists = FourLists::tiny();
     lists.write_to(&program.home().join("lists"));
@@ -89,7 +90,7 @@ fn a_second_run_in_a_directory_appends_and_says_so() {
 }
 
 #[test]
-fn tops_of_deleted_trees_stay_and_their_names_are_not_used_again() {
+fn top_directories_of_deleted_trees_stay_and_are_not_reused() {
     let program = program();
     let lists = FourLists::tiny();
     lists.write_to(&program.home().join("lists"));

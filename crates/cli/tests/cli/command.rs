@@ -1,4 +1,4 @@
-//! Any program as a workload: its figures on real filesystems, and programs that behave badly.
+//! Any program as a workload: its figures on real filesystems, and misbehaving programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn output(trial: &Trial) -> String {
     serde_json::to_value(&task.counters).unwrap().to_string()
 }
 
-/// Programs that work below a directory.
+/// Programs whose working directory is below a directory.
 fn working_in(place: &Path) -> Vec<PathBuf> {
     let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
     let is_there = |process: &PathBuf| {
@@ -65,7 +65,7 @@ fn a_command_has_times_cpu_io_and_numbers_of_its_output() {
 }
 
 #[test]
-fn on_real_filesystems_what_it_wrote_is_counted_and_stays() {
+fn written_bytes_are_counted_and_files_stay_on_real_filesystems() {
     for kind in ["ext4", "xfs"] {
         require_loop_fs!(kind);
         let (program, mounted) = (program(), LoopFs::new(kind, 512));
@@ -86,7 +86,7 @@ fn on_real_filesystems_what_it_wrote_is_counted_and_stays() {
 }
 
 #[test]
-fn a_number_that_is_missing_is_no_metric_and_a_caution() {
+fn a_missing_number_gives_a_caution_instead_of_a_metric() {
     let program = program();
     let words = ["--metric=a=rate: (.*),unit=s", "--metric=b=^b=(\\d+)$,unit=ops/s", "--"];
     run(&program, &[&words[..], &["printf", "rate: none\\nb=7\\n"]].concat()).ends_with(0);
@@ -99,7 +99,7 @@ fn a_number_that_is_missing_is_no_metric_and_a_caution() {
 }
 
 #[test]
-fn a_command_that_fails_fails_the_trial_with_its_last_lines() {
+fn a_failing_command_fails_the_trial_with_its_last_lines() {
     let program = program();
     let text = r"seq 1000 >&2; printf 'disk \033[31mfull\n' >&2; exit 3";
     let words = ["--cleanup", "touch cleaned", "--shell", text];
@@ -113,7 +113,7 @@ fn a_command_that_fails_fails_the_trial_with_its_last_lines() {
 }
 
 #[test]
-fn a_command_that_cannot_be_meant_is_refused_before_anything_runs() {
+fn invalid_commands_are_refused_before_they_run() {
     let program = program();
     for (words, why) in [
         (&["--"][..], "no command is given"),
@@ -150,17 +150,17 @@ fn output_of_any_size_and_any_bytes_is_bounded() {
 }
 
 #[test]
-fn processes_that_outlive_it_are_ended_even_if_they_hold_its_pipes() {
+fn leftover_processes_are_ended_even_if_they_hold_pipes() {
     let program = program();
     let place = program.home().join("d");
-    // One that keeps the output open, and a daemon that has left the session and ignores SIGTERM.
+    // One process keeps the output open, and a daemon has left the session and ignores SIGTERM.
     let text = "sleep 1000 & (setsid sh -c 'trap \"\" TERM; sleep 1000 & wait' >/dev/null 2>&1 &)";
     run(&program, &["--shell", text]).ends_with(0);
     let trial = last(&program);
     assert_eq!(trial.ending, Ending::Completed);
     assert!(cautions(&trial).contains(&"processes_left"), "{:?}", trial.cautions);
     assert_eq!(working_in(&place), [] as [PathBuf; 0]);
-    // A server for the command, started before it and stopped after it, is nothing left behind.
+    // A server that is started before the command and stopped after it counts as no leftover.
     let words = ["--prepare", "sleep 1000 >log 2>&1 & echo $! >pid", "--cleanup"];
     let words = [&words[..], &["kill $(cat pid)", "--shell", "kill -0 $(cat pid)"]].concat();
     run(&program, &words).ends_with(0);
@@ -168,7 +168,7 @@ fn processes_that_outlive_it_are_ended_even_if_they_hold_its_pipes() {
 }
 
 #[test]
-fn a_signal_ends_all_of_its_process_group() {
+fn a_signal_ends_the_whole_process_group() {
     let program = program();
     let place = program.home().join("d");
     let text = "trap '' INT; sh -c 'sleep 1000; true' & sh -c 'sleep 1000; true'";
@@ -244,7 +244,8 @@ fn postgres() -> Option<PathBuf> {
 fn pgbench_is_a_workload_with_a_server_from_prepare_to_cleanup() {
     let Some(bin) = postgres() else { return skip("PostgreSQL is not installed") };
     if is_root() {
-        // The server refuses to run as root, and may then enter no directory of this test's.
+        // The server refuses to run as root, and another user may not be able to enter this test's
+        // directory.
         return as_postgres(&bin);
     }
     pgbench(&program(), &bin, "mkdir pg", "sh -c");
@@ -270,8 +271,8 @@ fn pgbench(program: &Program, bin: &Path, make: &str, user: &str) {
     let cleanup = format!("{user} '{bin}/pg_ctl -D pg/data -m fast stop'; rm -rf pg");
     let text = format!("{user} '{bin}/pgbench -h $TREERING_DIR/pg -t 20 postgres'");
     let words = ["--prepare", &prepare, "--cleanup", &cleanup, "--metric"];
-    let rest = [r"tps=^tps = ([\d.]+),unit=ops/s,primary", "--shell", &text];
-    run(program, &[&words[..], &rest].concat()).ends_with(0);
+    let more_words = [r"tps=^tps = ([\d.]+),unit=ops/s,primary", "--shell", &text];
+    run(program, &[&words[..], &more_words].concat()).ends_with(0);
     assert!(metric(&last(program), "tps").unwrap().value > 0.0);
     assert_eq!(fs::read_dir(program.home().join("d")).unwrap().count(), 0);
 }

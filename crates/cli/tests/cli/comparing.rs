@@ -55,7 +55,7 @@ fn record_as(
     }
 }
 
-/// Place of a side in a round: who is first changes from round to round.
+/// Position of a side in a round: the order alternates from round to round.
 const fn by_turns(round: i64, place: i64) -> i64 {
     if round % 2 == 0 { place } else { 9 - place }
 }
@@ -79,7 +79,7 @@ fn fill(file: &Path) {
 }
 
 #[test]
-fn the_gate_answers_with_its_code() {
+fn the_gate_sets_the_exit_code() {
     let program = program();
     let file = made_up(&program);
     fill(&file);
@@ -93,15 +93,16 @@ fn the_gate_answers_with_its_code() {
     for (contender, code) in [("slow", 1), ("fast", 0), ("equal", 0), ("once", 5)] {
         against(contender, &accept).ends_with(code);
     }
-    // Differences below the threshold do not matter.
+    // Differences below the threshold are ignored.
     against("slow", &[&accept[..], &["--threshold", "20%"]].concat()).ends_with(0);
-    // Nobody asked for other filesystems: they neither pass nor are blamed.
+    // If the user did not ask for other filesystems, a difference between them makes the gate
+    // unclear.
     against("equal", &[]).ends_with(0);
     for contender in ["slow", "fast"] {
         against(contender, &[]).ends_with(5).complains("filesystems_differ");
     }
-    let asked = ["report", "--store", file, "--baseline", "fs:ext4", "--contender", "fs:xfs"];
-    let gate = [&asked[..], &["--gate", "--threshold", "20%"]].concat();
+    let options = ["report", "--store", file, "--baseline", "fs:ext4", "--contender", "fs:xfs"];
+    let gate = [&options[..], &["--gate", "--threshold", "20%"]].concat();
     program.run(gate.clone()).ends_with(5).complains("unpaired: compilebench: 17 and 8 trials");
     program.run([&gate[..], &["--accept", "unpaired"]].concat()).ends_with(0);
     let reported = against("slow", &["--format", "json"]).ends_with(5);
@@ -118,7 +119,7 @@ fn the_gate_answers_with_its_code() {
         let refused = against("equal", &["--accept", wrong]).ends_with(2);
         refused.complains(words).complains("one of: accelerators_differ, unequal_work, ");
     }
-    // What names nothing is an error of its own, not a gate.
+    // A selector that matches nothing is an error of its own, not a gate result.
     for wrong in [
         ["--baseline", "base", "--contender", "nobody"],
         ["--baseline", "base", "--contender", "label:base"],
@@ -130,7 +131,7 @@ fn the_gate_answers_with_its_code() {
 }
 
 #[test]
-fn a_gate_decides_on_trials_that_took_no_turns_only_if_that_is_accepted() {
+fn a_gate_needs_an_accepted_caution_for_trials_not_interleaved() {
     let program = program();
     let file = made_up(&program);
     let mut store = Store::open(&file, Access::ReadWrite).unwrap();
@@ -140,16 +141,17 @@ fn a_gate_decides_on_trials_that_took_no_turns_only_if_that_is_accepted() {
         }
     }
     drop(store);
-    let asked = ["report", "--store", file.to_str().unwrap(), "--baseline", "old"];
-    let gate = [&asked[..], &["--contender", "new", "--gate"]].concat();
+    let options = ["report", "--store", file.to_str().unwrap(), "--baseline", "old"];
+    let gate = [&options[..], &["--contender", "new", "--gate"]].concat();
     let stopped = program.run(gate.clone()).ends_with(5);
     stopped.complains("not_interleaved: compilebench: 8 of 8 trials of 'old' were run before all");
     program.run([&gate[..], &["--accept", "not_interleaved"]].concat()).ends_with(1);
 }
 
-/// Two builds of one program under different paths, in turns; the new one is slower.
+/// Two builds of one program have different paths and are measured alternately; the new one is
+/// slower.
 #[test]
-fn two_builds_under_different_paths_are_one_command_where_the_user_says_so() {
+fn builds_under_different_paths_are_compared_with_ignore() {
     let program = program();
     let file = made_up(&program);
     let mut store = Store::open(&file, Access::ReadWrite).unwrap();
@@ -164,15 +166,15 @@ fn two_builds_under_different_paths_are_one_command_where_the_user_says_so() {
         }
     }
     drop(store);
-    let asked = ["report", "--store", file.to_str().unwrap(), "--baseline", "old"];
-    let gate = [&asked[..], &["--contender", "new", "--gate"]].concat();
+    let options = ["report", "--store", file.to_str().unwrap(), "--baseline", "old"];
+    let gate = [&options[..], &["--contender", "new", "--gate"]].concat();
     program.run(gate.clone()).ends_with(5).complains("parameters_differ");
     program.run([&gate[..], &["--ignore", "command"]].concat()).ends_with(1);
     let refused = program.run([&gate[..], &["--ignore", "comand"]].concat()).ends_with(2);
     refused.complains("no trial of the variants has a parameter 'comand'");
 }
 
-/// A plan is changed and run again: a handicap of the first time is gone.
+/// A plan is changed and run again: its first version had a handicap.
 #[test]
 fn trials_of_an_earlier_plan_are_not_pooled_with_those_of_the_newest() {
     let program = program();
@@ -213,7 +215,7 @@ fn trials_of_an_earlier_plan_are_not_pooled_with_those_of_the_newest() {
 }
 
 #[test]
-fn a_gate_never_passes_where_nothing_was_compared() {
+fn a_gate_never_passes_without_a_comparison() {
     let program = program();
     std::fs::create_dir_all(program.data()).unwrap();
     let (file, empty) = (program.data().join("made-up"), program.data().join("empty"));
@@ -291,7 +293,7 @@ fn every_chart_is_written_as_a_file_and_no_other_file_is_touched() {
         let words = ["report", "--store", file, "--baseline", "base", "--contender", "slow"];
         program.run(words.into_iter().chain(["--charts", charts, "--format", format]))
     };
-    // Whatever the format, programs' formats too.
+    // Charts are written with any format, even one for programs.
     for format in ["plain", "json", "html"] {
         let ran = typed(format).ends_with(0);
         assert!(ran.stderr.contains("2 charts written to "), "{ran}");
@@ -302,7 +304,7 @@ fn every_chart_is_written_as_a_file_and_no_other_file_is_touched() {
     let ratios = dir.join("ratios.svg");
     let text = std::fs::read_to_string(&ratios).unwrap();
     assert!(text.contains("<svg xmlns=\"http://www.w3.org/2000/svg\"") && text.contains("slow"));
-    // A paper has one column for them.
+    // Charts for a paper have one column.
     let words = ["report", "--store", file, "--baseline", "base", "--contender", "slow", "-o"];
     let words = words.into_iter().chain(["/dev/null", "--format", "plain"]);
     program.run(words.clone().chain(["--charts", charts, "--paper"])).ends_with(0);
@@ -313,7 +315,7 @@ fn every_chart_is_written_as_a_file_and_no_other_file_is_touched() {
         .run(words.filter(|word| *word != "--format" && *word != "plain").chain(["--print-plan"]))
         .ends_with(2);
     assert!(unplanned.stderr.contains("these trials are of no plan"), "{unplanned}");
-    // What is not ours stays, and nothing beside it is written anew.
+    // A file that treering did not write stays, and no other chart is written.
     let rounds = dir.join("compilebench-native-ratio-by-round-create-mib-s.svg");
     std::fs::write(&rounds, "<svg>my own</svg>").unwrap();
     std::fs::remove_file(&ratios).unwrap();
@@ -321,7 +323,7 @@ fn every_chart_is_written_as_a_file_and_no_other_file_is_touched() {
     assert!(refused.stderr.contains("is not a chart made by treering"), "{refused}");
     assert_eq!(std::fs::read_to_string(&rounds).unwrap(), "<svg>my own</svg>");
     assert_eq!(names().len(), 1);
-    // Nor is what a link points at.
+    // The same holds for the target of a link.
     std::fs::remove_file(&rounds).unwrap();
     std::os::unix::fs::symlink("/dev/null", &rounds).unwrap();
     typed("plain").ends_with(3);
@@ -334,7 +336,7 @@ fn a_brief_page_fits_a_mail_and_no_width_breaks_words_or_tables() {
     std::fs::create_dir_all(program.data()).unwrap();
     let file = program.data().join("made-up");
     fill(&file);
-    // Longer than its cell could be: rather than the table, it is broken.
+    // The name is longer than its cell, so it must be broken instead of the table.
     let long = "a-kernel-with-a-name-of-more-than-half-a-line";
     let mut store = Store::open(&file, Access::ReadWrite).unwrap();
     for (round, rate) in (0..).zip(ROUNDS) {
@@ -348,7 +350,7 @@ fn a_brief_page_fits_a_mail_and_no_width_breaks_words_or_tables() {
         let words = typed.into_iter().chain(sides).chain(more.iter().copied());
         program.run(words).ends_with(0).stdout
     };
-    // Without an option the answer fits on a screen; more is better in every ratio.
+    // By default the answer fits on a screen, and ratios above 1 mean better.
     let answer = text(&[]);
     assert!(answer.lines().count() <= 24, "{answer}");
     for part in ["slow against base", "times as good", "caution: ", "--full", "report.html"] {
@@ -362,11 +364,11 @@ fn a_brief_page_fits_a_mail_and_no_width_breaks_words_or_tables() {
         assert!(!brief.contains(part), "{part}: {brief}");
     }
     assert!(brief.lines().count() < 80, "{brief}");
-    // The names of the columns of the verdicts stand in one line, once.
+    // The column heads of the verdicts appear once, in one line.
     let heads: Vec<&str> = brief.lines().filter(|line| line.starts_with("metric ")).collect();
     assert!(heads.len() == 1 && heads[0].contains("verdict") && heads[0].contains("interval"));
     let page = text(&["--full", "--width", "72"]);
-    // There are too many columns for one table, and so no reason to break the name.
+    // The columns fill more than one table, so the name need not be broken.
     assert!(page.lines().any(|line| line.contains(&format!("MiB/s  {long}"))), "{page}");
     for text in [brief, page] {
         assert!(text.lines().all(|line| line.chars().count() <= 72), "{text}");

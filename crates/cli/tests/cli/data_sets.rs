@@ -25,7 +25,7 @@ fn spoil(program: &Program, file: &str, lines: &[u8]) -> usize {
     FourLists::tiny().write_to(&dir);
     let mut text = fs::read(dir.join(file)).unwrap();
     text.retain(|byte| *byte != b'\r');
-    // Lines that are wrong together stand alone.
+    // Several invalid lines replace the whole list.
     if lines.iter().filter(|byte| **byte == b'\n').count() > 1 {
         text = Vec::new();
     }
@@ -35,7 +35,7 @@ fn spoil(program: &Program, file: &str, lines: &[u8]) -> usize {
 }
 
 #[test]
-fn a_bad_line_is_named_with_its_file_and_column() {
+fn an_invalid_line_is_reported_with_file_and_column() {
     let program = program();
     for (lines, column, what) in WRONG {
         for file in ["dataset-unpatched", "dataset-patched-compiled"] {
@@ -59,7 +59,7 @@ fn a_bad_line_is_named_with_its_file_and_column() {
 }
 
 #[test]
-fn a_missing_file_is_named() {
+fn a_missing_file_is_reported() {
     let program = program();
     spoil(&program, "dataset-unpatched", b"");
     fs::remove_file(program.home().join("lists/dataset-patched")).unwrap();

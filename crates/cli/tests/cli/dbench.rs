@@ -1,4 +1,4 @@
-//! dbench from outside: generated loads, the output, trees and trials of runs; beside the original
+//! dbench as a user runs it: generated loads; output, trees and trials of runs; beside the original
 //! if it is installed.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,12 +19,12 @@ fn with_load(blocks: &str) -> Program {
     let program = program();
     let words = ["dbench", "generate", "--blocks", blocks, "-o", "load.txt"];
     fs::create_dir(program.home().join("w")).unwrap();
-    let made = program.run(words).ends_with(0);
-    assert_eq!((made.stdout.as_str(), made.stderr.as_str()), ("", ""));
+    let outcome = program.run(words).ends_with(0);
+    assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("", ""));
     program
 }
 
-/// Writes a load into the home.
+/// Writes a load file to the home.
 fn load(program: &Program, text: &str) {
     fs::write(program.home().join("load.txt"), text).unwrap();
 }
@@ -32,12 +32,12 @@ fn load(program: &Program, text: &str) {
 /// A row of the table: count, mean and maximum in milliseconds.
 type Row = (u64, f64, f64);
 
-/// The table of operations.
+/// Rows of the table of operations, by name.
 fn table(text: &str) -> BTreeMap<String, Row> {
     let lines = text.lines().skip_while(|line| !line.starts_with(" Operation ")).skip(2);
     let rows = lines.take_while(|line| line.starts_with(' '));
     rows.map(|row| {
-        // The name is left in twelve columns; what follows is parted by blanks.
+        // The name fills twelve columns; blanks separate the figures after it.
         let (name, figures) = row[1..].split_at(12);
         let figures: Vec<&str> = figures.split_whitespace().collect();
         let [count, mean, most] = figures[..] else { panic!("{row}") };
@@ -54,14 +54,14 @@ fn seconds(text: &str, part: &str) -> Vec<f64> {
 }
 
 fn figure(trial: &Trial, name: &str) -> f64 {
-    let all = || trial.metrics.iter().filter(|metric| metric.name == name);
-    let found = all().find(|metric| metric.scope == Scope::Trial);
-    found.unwrap_or_else(|| panic!("no {name}")).value
+    let all_metrics = || trial.metrics.iter().filter(|metric| metric.name == name);
+    let matching = all_metrics().find(|metric| metric.scope == Scope::Trial);
+    matching.unwrap_or_else(|| panic!("no {name}")).value
 }
 
 /// Files and directories below a directory.
 fn paths(place: &Path) -> BTreeSet<PathBuf> {
-    let mut found = BTreeSet::new();
+    let mut entries = BTreeSet::new();
     let mut pending = vec![place.to_owned()];
     while let Some(dir) = pending.pop() {
         for entry in fs::read_dir(dir).unwrap() {
@@ -69,10 +69,10 @@ fn paths(place: &Path) -> BTreeSet<PathBuf> {
             if path.is_dir() {
                 pending.push(path.clone());
             }
-            found.insert(path.strip_prefix(place).unwrap().to_owned());
+            entries.insert(path.strip_prefix(place).unwrap().to_owned());
         }
     }
-    found
+    entries
 }
 
 #[test]
@@ -81,11 +81,11 @@ fn loads_are_made_from_a_seed() {
     let to_stdout = |seed: &str| {
         program.run(["dbench", "generate", "--blocks", "1", "--seed", seed]).ends_with(0).stdout
     };
-    let one = to_stdout("1");
-    assert_eq!(one, to_stdout("1"));
-    assert_ne!(one, to_stdout("2"));
-    assert!(one.starts_with("Deltree \"\\clients\\client1\" NT_STATUS_OK\n"));
-    assert!((4000..4300).contains(&one.lines().count()));
+    let generated = to_stdout("1");
+    assert_eq!(generated, to_stdout("1"));
+    assert_ne!(generated, to_stdout("2"));
+    assert!(generated.starts_with("Deltree \"\\clients\\client1\" NT_STATUS_OK\n"));
+    assert!((4000..4300).contains(&generated.lines().count()));
     let refused = program.run(["dbench", "generate", "--blocks", "0"]);
     assert!(refused.stderr.contains("--blocks"), "{refused}");
 }
@@ -102,7 +102,7 @@ fn a_pass_is_played_printed_and_stored() {
                  releasing clients\n";
     assert!(text.starts_with(first), "{ran}");
     assert_eq!(ran.stderr, "");
-    // Two clients, two blocks, the first part and the last line.
+    // Two clients play two blocks of operations each, and the beginning and end of the file.
     let made = fs::read_to_string(program.home().join("load.txt")).unwrap();
     let of = |name: &str| made.lines().filter(|line| line.starts_with(name)).count() as u64 * 2;
     let rows = table(text);
@@ -136,7 +136,7 @@ fn a_pass_is_played_printed_and_stored() {
         result.ends_with(" ms") && result.contains(" MB/sec  2 clients  2 procs  max_latency=")
     );
     assert!(rate > 0.0, "{result}");
-    // Directories stay, as with the original; there are no files.
+    // Directories stay, as with the original, and there are no files.
     let standing = paths(&program.home().join("w"));
     assert_eq!(standing.len(), 1 + 2 * 11, "{standing:?}");
     let trial = last(&program);
@@ -146,7 +146,7 @@ fn a_pass_is_played_printed_and_stored() {
 }
 
 #[test]
-fn the_way_of_mmtests_has_the_time_of_each_pass() {
+fn mmtests_mode_prints_the_time_of_each_pass() {
     let program = with_load("1");
     let lines = fs::read_to_string(program.home().join("load.txt")).unwrap().lines().count() - 1;
     let fill = ["--run-once", "--skip-cleanup", "-D", "w", "-c", "load.txt", "--lines", "1-600"];
@@ -154,8 +154,8 @@ fn the_way_of_mmtests_has_the_time_of_each_pass() {
     assert_eq!(paths(&program.home().join("w")).len(), 1 + 2 * (11 + 56));
     let range = format!("601-{lines}");
     let words = ["dbench", "--warmup", "0", "-t", "1", "-D", "w", "-c", "load.txt"];
-    let rest = ["--lines", &range, "--show-execute-time", "-F", "2"];
-    let ran = program.run(words.iter().chain(&rest)).ends_with(0);
+    let more_words = ["--lines", &range, "--show-execute-time", "-F", "2"];
+    let ran = program.run(words.iter().chain(&more_words)).ends_with(0);
     assert_eq!(ran.stderr, "", "no operation comes out otherwise: {ran}");
     let passes = ran.stdout.lines().filter(|line| line.contains("completed in"));
     for pass in passes {
@@ -171,10 +171,10 @@ fn the_way_of_mmtests_has_the_time_of_each_pass() {
 }
 
 #[test]
-fn seconds_are_reported_while_it_goes_on() {
+fn a_line_is_printed_every_second() {
     let program = with_load("1");
     let ran = program.run(["dbench", "-t", "3", "-c", "load.txt", "1", "-D", "w"]).ends_with(0);
-    // A second may be skipped where the machine is busy.
+    // On a busy machine, a second may be skipped.
     let execute = seconds(&ran.stdout, " execute ");
     assert!((1..=3).contains(&execute.len()), "{ran}");
     assert!(ran.stdout.contains("   0  cleanup   "), "{ran}");
@@ -191,7 +191,7 @@ fn seconds_are_reported_while_it_goes_on() {
 }
 
 #[test]
-fn native_runs_leave_nothing_and_show_what_fsync_takes() {
+fn native_runs_leave_nothing_and_report_fsync_latency() {
     let program = program();
     let words = ["run", "dbench", "--dir", "d", "--clients", "2", "--passes", "2", "--blocks", "1"];
     program.run(words).ends_with(0);
@@ -211,13 +211,13 @@ fn native_runs_leave_nothing_and_show_what_fsync_takes() {
     assert!(trial.metrics.iter().any(|metric| {
         metric.scope == flush && metric.name == "latency_ns_p99" && metric.value > 0.0
     }));
-    // By processes, for a time.
+    // Clients can be processes, and run for a given time.
     let words = ["run", "dbench", "--dir", "d", "--time", "1", "--warmup", "0", "--blocks", "1"];
-    let rest = ["--clients-as", "processes", "--clients", "2", "--keep", "-q"];
-    program.run(words.iter().chain(&rest)).ends_with(0);
+    let more_words = ["--clients-as", "processes", "--clients", "2", "--keep", "-q"];
+    program.run(words.iter().chain(&more_words)).ends_with(0);
     assert!(program.home().join("d/dbench-0/clients/client1/work").is_dir());
     assert!(figure(&last(&program), "operations") > 0.0);
-    let refused = program.run(words.iter().chain(&rest));
+    let refused = program.run(words.iter().chain(&more_words));
     assert!(refused.stderr.contains("dbench-0 is there already"), "{refused}");
 }
 
@@ -234,7 +234,7 @@ fn a_stored_trial_can_be_repeated() {
 }
 
 #[test]
-fn what_is_wrong_is_reported_in_the_words_of_the_original_or_with_its_place() {
+fn errors_have_the_original_message_or_a_line_number() {
     let program = program();
     let ran = program.run(["dbench", "-D", "w"]).ends_with(1);
     assert!(ran.stderr.contains("You need to specify NPROCS"), "{ran}");
@@ -247,7 +247,7 @@ fn what_is_wrong_is_reported_in_the_words_of_the_original_or_with_its_place() {
     assert!(ran.stderr.contains("write ReadX HANDLE OFFSET SIZE MOVED STATUS"), "{ran}");
     let ran = program.run(["dbench", "--nfs", "server", "1"]).ends_with(2);
     assert!(ran.stderr.contains("--nfs: only load files for files are played"), "{ran}");
-    // Nobody's files are touched.
+    // Files outside the clients' directory are not touched.
     load(&program, "Deltree \"/mine\" *\nUnlink \"/mine/f\" *\n");
     fs::create_dir_all(program.home().join("w/mine")).unwrap();
     fs::write(program.home().join("w/mine/f"), "precious").unwrap();
@@ -257,7 +257,7 @@ fn what_is_wrong_is_reported_in_the_words_of_the_original_or_with_its_place() {
 }
 
 #[test]
-fn a_client_that_cannot_go_on_ends_it_for_all() {
+fn a_failing_client_ends_the_run_for_all() {
     let program = program();
     fs::create_dir(program.home().join("w")).unwrap();
     load(&program, "Mkdir \"/clients\" *\nSleep 10 *\nUnlink \"/clients/none\" NT_STATUS_OK\n");
@@ -267,7 +267,7 @@ fn a_client_that_cannot_go_on_ends_it_for_all() {
         "[3] unlink clients/none failed (No such file or directory) - expected NT_STATUS_OK";
     assert!(ran.stderr.contains(reported), "{ran}");
     assert!(failure(&last(&program)).contains("failed at line 3"), "{ran}");
-    // Other outcomes are reported, and it goes on.
+    // Other unexpected results are reported, and the run continues.
     load(&program, "Mkdir \"/clients\" *\nReadX 7 0 1 1 NT_STATUS_OK\n");
     let ran = program.run(["dbench", "-c", "load.txt", "-D", "w", "--run-once", "1"]).ends_with(0);
     assert_eq!(ran.stderr, "[2] handle 7 was not found\n");
@@ -275,7 +275,7 @@ fn a_client_that_cannot_go_on_ends_it_for_all() {
 }
 
 #[test]
-fn a_failure_is_reported_with_the_first_error_that_came_before_it() {
+fn a_failure_is_reported_with_the_first_earlier_error() {
     let program = program();
     fs::create_dir(program.home().join("w")).unwrap();
     let words = |clients| ["run", "dbench", "load.txt", "--dir", "w", "--clients", clients];
@@ -287,17 +287,17 @@ fn a_failure_is_reported_with_the_first_error_that_came_before_it() {
         why
     };
     let fatal = "unlink clients/none failed (No such file or directory) - expected NT_STATUS_OK";
-    // A handle that is missing is reported and goes on; the first of two is the nearest to the
-    // cause.
+    // Missing handles are reported, and the run continues; the failure names the first of two,
+    // which is nearest to the cause.
     let text = "Mkdir \"/clients\" *\nReadX 7 0 1 1 NT_STATUS_OK\nReadX 8 0 1 1 NT_STATUS_OK\n\
                 Unlink \"/clients/none\" NT_STATUS_OK\n";
     let why = fails(text, "1");
     let before = "; before that: [2] handle 7 was not found";
     assert_eq!(why, format!("client 0 failed at line 4: {fatal}{before}"));
-    // Of several clients any may be the first to fail; what it tells is its own.
+    // Any of several clients may fail first; the message is about that client.
     let why = fails(text, "3");
     assert!(why.ends_with(&format!(" failed at line 4: {fatal}{before}")), "{why}");
-    // Where nothing came before it, nothing is said of it.
+    // Without an earlier problem, the message names none.
     let why = fails("Mkdir \"/clients\" *\nUnlink \"/clients/none\" NT_STATUS_OK\n", "1");
     assert_eq!(why, format!("client 0 failed at line 2: {fatal}"));
 }
@@ -327,7 +327,7 @@ fn shape(line: &str) -> String {
     shape
 }
 
-/// The different shapes of the lines, and how the rows of the table are wide.
+/// Distinct shapes of the lines, including the column widths of the table.
 fn shapes(text: &str) -> Vec<String> {
     let is_harmless = |line: &&str| !line.starts_with("failed to create barrier");
     let mut shapes: Vec<String> = text.lines().filter(is_harmless).map(shape).collect();
@@ -336,7 +336,7 @@ fn shapes(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn lines_and_the_mix_are_those_of_the_original() {
+fn lines_and_the_operation_mix_equal_the_original() {
     let program = with_load("1");
     let place = temp_dir_in(Path::new("/dev/shm"));
     fs::copy(program.home().join("load.txt"), place.path().join("load.txt")).unwrap();
@@ -357,10 +357,10 @@ fn lines_and_the_mix_are_those_of_the_original() {
     };
     for name in theirs_table.keys() {
         let (ours, theirs) = (share(&ours_table, name), share(&theirs_table, name));
-        // Where the clock stopped in the load is left to chance.
+        // The clock may stop the load at any operation.
         assert!((ours - theirs).abs() < 0.05, "{name}: {ours} {theirs}");
     }
-    // The lines of each second are as many as the machine allows, and their shapes those.
+    // The number of lines for each second depends on the machine; their shapes do not.
     let (ours, theirs) = (shapes(&ours.stdout), shapes(&theirs));
     for shape in &ours {
         assert!(theirs.contains(shape), "{shape:?} is not the original's: {theirs:?}");
@@ -379,8 +379,8 @@ fn a_missing_directory_is_not_made_and_the_run_fails() {
     assert!(!program.home().join("none").exists());
 }
 
-/// Lines of dbench after the clients were released: the file that could not be opened, and the
-/// operation that then found no file.
+/// Lines that dbench prints after the clients were released: the file that could not be opened, and
+/// the operation that then found no file.
 #[test]
 fn a_missing_directory_is_reported_in_the_originals_lines() {
     let program = program();

@@ -27,7 +27,7 @@ const MDTEST: [&str; 5] = [
 ];
 
 #[test]
-fn mdtest_under_a_launcher_prints_and_leaves_what_one_process_does() {
+fn mdtest_under_a_launcher_equals_a_single_process() {
     for mpi in Mpi::all() {
         for line in MDTEST {
             let (alone, place) = (crate::program(), temp_dir());
@@ -44,7 +44,7 @@ fn mdtest_under_a_launcher_prints_and_leaves_what_one_process_does() {
 }
 
 #[test]
-fn ior_under_a_launcher_prints_and_leaves_what_one_process_does() {
+fn ior_under_a_launcher_equals_a_single_process() {
     for mpi in Mpi::all() {
         for line in [
             "-b 256k -t 64k -G 7 -k -C -o out/f",
@@ -78,7 +78,7 @@ fn ranks_of_a_tool_are_one_trial_that_can_be_shown_again() {
         let line = format!("-n 10 -u -N 1 -w 100 -e 100 -X -d {}", dir.display());
         let mut command = mpi.tool(3, "mdtest");
         let ran = words(command.arg("--store").arg(&store), &line).ends_with(0);
-        // Each rank compares what another one wrote: from one seed, the time of rank 0.
+        // Each rank checks data of another rank, so all must use one seed, the time of rank 0.
         assert!(!ran.stdout.contains("WARNING") && !ran.stdout.contains("ERROR"), "{ran}");
         let trial = only(&store);
         assert_eq!(
@@ -102,7 +102,7 @@ fn ranks_of_a_tool_are_one_trial_that_can_be_shown_again() {
 }
 
 #[test]
-fn what_a_tool_refuses_is_refused_once_with_its_exit_code() {
+fn a_refusal_is_printed_once_with_the_exit_code_of_the_tool() {
     for mpi in Mpi::all() {
         let place = temp_dir();
         for (tool, line, message, code) in [
@@ -115,8 +115,8 @@ fn what_a_tool_refuses_is_refused_once_with_its_exit_code() {
             let mut command = mpi.tool(3, tool);
             command.current_dir(place.path()).arg("--no-store");
             let ran = words(&mut command, line).ends_with(code);
-            let said = format!("{}{}", ran.stdout, ran.stderr);
-            assert_eq!(said.matches(message).count(), 1, "{tool} {line}: {said}");
+            let output = format!("{}{}", ran.stdout, ran.stderr);
+            assert_eq!(output.matches(message).count(), 1, "{tool} {line}: {output}");
         }
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "nothing was done");
     }

@@ -8,7 +8,7 @@ use crate::trial::last;
 const PROFILE: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/ffsb/mail-server-small.ffsb");
 
-/// Small runs of every workload, natively.
+/// Small native runs of every workload.
 const RUNS: [&[&str]; 8] = [
     &["compilebench", "--dataset", "linux-6.1-small", "-i", "1", "-r", "0"],
     &["fs_mark", "--files", "3", "--size", "10000"],
@@ -21,14 +21,14 @@ const RUNS: [&[&str]; 8] = [
 ];
 
 #[test]
-fn every_workload_prints_its_calls_and_the_same_each_time() {
+fn every_workload_prints_its_calls_reproducibly() {
     let program = program();
     let job = "[a]\nrw=randwrite\nsize=64k\nbs=4k\n";
     std::fs::write(program.home().join("j.fio"), job).unwrap();
     for words in RUNS {
         let run = || {
-            let all = ["run"].iter().chain(words).chain(&["--dry-run", "--calls"]);
-            program.run(all).ends_with(0).stdout
+            let command_words = ["run"].iter().chain(words).chain(&["--dry-run", "--calls"]);
+            program.run(command_words).ends_with(0).stdout
         };
         let text = run();
         let is_call = |line: &&str| line.starts_with("0 ");
@@ -38,14 +38,14 @@ fn every_workload_prints_its_calls_and_the_same_each_time() {
     }
 }
 
-/// Calls of this kind, of all tasks.
+/// Number of calls of this kind in all tasks.
 fn made(trial: &Trial, op: Op) -> u64 {
     let ops = trial.tasks.iter().flat_map(|task| &task.ops);
     ops.filter(|one| one.op == op).map(|one| one.calls).sum()
 }
 
 #[test]
-fn what_is_printed_is_what_a_run_does() {
+fn printed_calls_equal_those_of_a_run() {
     let program = program();
     let words = ["run", "fs_mark", "--files", "20", "--size", "10000", "--threads", "2"];
     let printed = program.run(words.iter().chain(&["--dry-run", "--calls"])).ends_with(0).stdout;

@@ -18,7 +18,7 @@ use crate::program;
 struct Tool {
     words: &'static str,
     header: &'static str,
-    /// The exit code on a read-only filesystem, for a missing directory, and for a file.
+    /// Exit codes on a read-only filesystem, for a missing directory, and for a file.
     codes: [i32; 3],
 }
 
@@ -34,7 +34,7 @@ const TOOLS: [Tool; 10] = [
     Tool {
         words: "compilebench -s lists -i 1 -r 0 -n -D {}",
         header: "using working directory",
-        // A missing one is made.
+        // A missing directory is created.
         codes: [1, 0, 1],
     },
     Tool { words: "blogbench -i 1 -s 1 -d {}", header: "Scratch dir = [", codes: [0, 1, 1] },
@@ -86,21 +86,24 @@ fn each_ends(kind: usize, target: impl Fn(&Program) -> String) {
         let target = target(&program);
         profile(&program, &target);
         let ran = on(&program, tool, &target).ends_with(tool.codes[kind]);
-        let all = format!("{}{}", ran.stdout, ran.stderr);
-        let header = tool.header.is_empty() || all.contains(tool.header);
+        let whole_output = format!("{}{}", ran.stdout, ran.stderr);
+        let header = tool.header.is_empty() || whole_output.contains(tool.header);
         assert!(header, "{}: {ran}", tool.words);
-        assert!(!all.to_lowercase().contains("nan%") && !all.contains("NaN"), "{ran}");
+        assert!(
+            !whole_output.to_lowercase().contains("nan%") && !whole_output.contains("NaN"),
+            "{ran}"
+        );
     }
 }
 
 #[test]
-fn a_missing_directory_ends_each_tool_as_its_original() {
+fn each_tool_fails_like_the_original_on_a_missing_directory() {
     require_root!();
     each_ends(MISSING, |_| "missing/below".to_owned());
 }
 
 #[test]
-fn a_file_in_place_of_the_directory_ends_each_tool_as_its_original() {
+fn each_tool_fails_like_the_original_on_a_file() {
     require_root!();
     each_ends(FILE, |program| {
         fs::write(program.home().join("file"), "mine").unwrap();
@@ -118,7 +121,7 @@ fn read_only() -> LoopFs {
 }
 
 #[test]
-fn a_read_only_target_ends_each_tool_as_its_original() {
+fn each_tool_fails_like_the_original_on_a_read_only_target() {
     require_root!();
     let place = read_only();
     each_ends(READ_ONLY, |_| place.path().to_str().unwrap().to_owned());
@@ -126,7 +129,7 @@ fn a_read_only_target_ends_each_tool_as_its_original() {
 
 /// Compares with the originals, if installed, on the same targets.
 #[test]
-fn exit_codes_are_those_of_installed_originals() {
+fn exit_codes_equal_those_of_installed_originals() {
     require_root!();
     let place = read_only();
     for tool in &TOOLS {
@@ -170,7 +173,7 @@ fn fio_reports_the_error_of_a_target_in_json() {
         assert_eq!(report["jobs"][0]["error"], error, "{ran}");
         assert_eq!(report["jobs"][0]["write"]["total_ios"], 0, "{ran}");
     }
-    // What only reads has nothing to fail of.
+    // A job that only reads cannot fail here.
     let file = format!("--filename={}", place.path().join("content").display());
     program.run(["fio", "--name=j", &file, "--size=64k", "--rw=read"]).ends_with(0);
 }
@@ -195,7 +198,7 @@ fn ior_prints_no_row_of_a_test_that_failed() {
         assert_eq!(ran.stdout.lines().find(rows), None, "{ran}");
         assert!(!ran.stdout.contains("Stat()"), "{ran}");
     }
-    // The row of the test before it stays.
+    // The row of an earlier test stays.
     let program = program();
     fs::create_dir(program.home().join("f")).unwrap();
     let ran = program.run(["ior", "-w", "-b", "64k", "-t", "64k", "-o", "f"]).ends_with(255);
@@ -203,7 +206,7 @@ fn ior_prints_no_row_of_a_test_that_failed() {
 }
 
 #[test]
-fn filebench_completes_no_filesets_that_do_not_fit() {
+fn filebench_fails_if_filesets_do_not_fit() {
     require_root!();
     let (program, place) = (program(), LoopFs::in_memory(4));
     let text = format!(
@@ -227,7 +230,7 @@ fn one_variant_is_refused_before_the_first_trial() {
     assert!(ran.stderr.contains("--directories: 'a' alone"), "{ran}");
     assert!(ran.stderr.contains("hint: name two or more: --directories A,B"), "{ran}");
     assert!(!program.data().exists(), "nothing was kept");
-    // What is only printed can be given a second variant by hand.
+    // A single variant can be printed, since the user may add a second one.
     program.run(["compare", "--directories", "a", "--print-plan"]).ends_with(0);
 }
 
@@ -247,15 +250,16 @@ fn a_comparison_fails_if_every_trial_of_a_variant_failed() {
     let words = ["compare", "--directories", &dirs, "--workload", "fs_mark", "--rounds", "2"];
     let job = ["--no-warm-up", "--quiet", "--", "--files", "5"];
     let ran = program.run(words.iter().chain(&job)).ends_with(4);
-    let said = format!("treering: every trial of '{}' failed; the first: ", place.path().display());
-    let line = ran.stderr.lines().find(|line| line.starts_with(&said));
+    let message =
+        format!("treering: every trial of '{}' failed; the first: ", place.path().display());
+    let line = ran.stderr.lines().find(|line| line.starts_with(&message));
     assert!(line.is_some_and(|line| line.contains("Read-only file system")), "{ran}");
-    // A gate says so too.
+    // A gate fails, too.
     let ran = program.run(words.iter().chain(&["--gate"]).chain(&job));
     assert_ne!(ran.code, Some(0), "{ran}");
 }
 
-/// The program without `getrandom`, which fails with this error.
+/// Runs the program with a `getrandom` that fails with this error.
 fn without_getrandom(program: &Program, error: &str, words: &[&str]) -> Option<FinishedCommand> {
     let of_ours = program.command(words);
     let mut command = Command::new("strace");
@@ -274,7 +278,7 @@ fn without_getrandom(program: &Program, error: &str, words: &[&str]) -> Option<F
 }
 
 #[test]
-fn random_numbers_come_from_a_file_without_the_call() {
+fn random_numbers_come_from_a_file_if_getrandom_fails() {
     for error in ["ENOSYS", "EPERM"] {
         let program = program();
         fs::create_dir(program.home().join("w")).unwrap();
@@ -284,9 +288,9 @@ fn random_numbers_come_from_a_file_without_the_call() {
     }
 }
 
-/// The standard library takes other errors of the call for a bug.
+/// The standard library panics on other errors of the call.
 #[test]
-fn a_panic_is_reported_in_a_line_with_a_code_of_its_own() {
+fn a_panic_is_reported_in_a_line_with_its_own_exit_code() {
     let program = program();
     fs::create_dir(program.home().join("w")).unwrap();
     let words = ["run", "fs_mark", "--dir", "w", "--files", "5", "-q"];

@@ -1,5 +1,5 @@
-//! Faults that tests plant on the machine, and take away again whatever happens: a control group
-//! with a limit, a partitioned disk, a setting of the kernel.
+//! Faults that tests cause on the machine and always undo: a control group with a limit, a
+//! partitioned disk, a kernel setting.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use treering_testkit::{FinishedCommand, Program, TempDir, temp_dir};
 /// Number of control groups made so far; gives each a unique name.
 static GROUPS: AtomicU32 = AtomicU32::new(0);
 
-/// A control group of the test's own that limits memory.
+/// A control group with a memory limit, for one test.
 pub(crate) struct Cgroup {
     folder: PathBuf,
 }
 
 impl Cgroup {
-    /// Makes a control group with this memory limit, in MiB; the error says why none can be made
-    /// here.
+    /// Creates a control group with this memory limit, in MiB; the error says why that is
+    /// impossible here.
     pub(crate) fn with_memory(mebibytes: u64) -> Result<Self, String> {
         let first = Path::new("/sys/fs/cgroup/memory");
         let second = Path::new("/sys/fs/cgroup");
@@ -60,7 +60,7 @@ fn is_memory(name: &str) -> bool {
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        // The last process of it may still be on its way out.
+        // A last process may still be exiting.
         for _ in 0..50 {
             if fs::remove_dir(&self.folder).is_ok() {
                 return;
@@ -98,7 +98,7 @@ impl Partitioned {
         let disk = Self { device: attached.trim().into(), mounted: Vec::new(), files };
         for number in 1..=starts.len() {
             let node = disk.node(number);
-            // The node comes a moment after the partition.
+            // The device node appears shortly after the partition.
             for _ in 0..50 {
                 if node.exists() {
                     break;
@@ -112,7 +112,7 @@ impl Partitioned {
         Ok(disk)
     }
 
-    /// The node of a partition, the first being 1.
+    /// Path of the node of a partition, counted from 1.
     pub(crate) fn node(&self, number: usize) -> PathBuf {
         PathBuf::from(format!("{}p{number}", self.device.display()))
     }
@@ -146,7 +146,7 @@ impl Drop for Partitioned {
     }
 }
 
-/// A file of `/proc` or `/sys` with another value, as long as this lives.
+/// A changed value of a file of `/proc` or `/sys`, restored when this is dropped.
 pub(crate) struct Setting {
     path: PathBuf,
     before: String,
@@ -173,8 +173,8 @@ impl Setting {
         Self { path, before }
     }
 
-    /// The value of a file of `/proc` or `/sys`: of several words the one in brackets. Why there
-    /// is none otherwise.
+    /// Value of a file of `/proc` or `/sys`: of several words the one in brackets; the error says
+    /// why it cannot be read.
     pub(crate) fn present(path: &str) -> Result<String, String> {
         read(Path::new(path)).map_err(|error| format!("{path}: {error}"))
     }

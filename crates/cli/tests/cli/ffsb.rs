@@ -1,4 +1,4 @@
-//! FFSB from outside: the output, trees and trials of a profile; the ends of runs.
+//! FFSB as a user runs it: output, trees and trials of a profile, and the ends of runs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,7 +24,7 @@ pub(crate) struct Profile {
 }
 
 impl Profile {
-    /// Files of 5000 bytes in `w`, a second of work by two threads.
+    /// Creates a profile with files of 5000 bytes in `w`, and one second of work by two threads.
     pub(crate) fn new(files: &str, group: &str) -> Self {
         Self {
             seconds: 1,
@@ -77,7 +77,7 @@ impl Profile {
     }
 }
 
-/// A row of the table: operations' name, transactions, and the figures in percent.
+/// A row of the table: name of the operation, transactions, and percentages.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
     pub(crate) name: String,
@@ -85,10 +85,10 @@ pub(crate) struct Row {
     pub(crate) operations_percent: f64,
 }
 
-/// The rows of the last table.
+/// Rows of the last table.
 pub(crate) fn rows(text: &str) -> Vec<Row> {
     let (_, table) = text.rsplit_once("Total Results\n").unwrap();
-    // The line below the title, and two of headings.
+    // The first lines are a line below the title, and two lines of headings.
     let lines = table.lines().skip(3).take_while(|line| *line != "-");
     lines
         .map(|line| {
@@ -103,7 +103,7 @@ pub(crate) fn rows(text: &str) -> Vec<Row> {
         .collect()
 }
 
-/// The lines of an output in order, each somewhere after the one before.
+/// Asserts that the output has these parts in this order.
 #[track_caller]
 pub(crate) fn in_order(ran: &FinishedCommand, parts: &[&str]) {
     let mut rest = ran.stdout.as_str();
@@ -113,11 +113,11 @@ pub(crate) fn in_order(ran: &FinishedCommand, parts: &[&str]) {
     }
 }
 
-/// A figure of the whole run.
+/// Value of a metric of the whole run.
 pub(crate) fn figure(trial: &Trial, name: &str) -> f64 {
-    let all = || trial.metrics.iter().filter(|metric| metric.name == name);
-    let found = all().find(|metric| metric.scope == Scope::Trial);
-    found.unwrap_or_else(|| panic!("no {name}")).value
+    let all_metrics = || trial.metrics.iter().filter(|metric| metric.name == name);
+    let matching = all_metrics().find(|metric| metric.scope == Scope::Trial);
+    matching.unwrap_or_else(|| panic!("no {name}")).value
 }
 
 /// True if the trial has the caution `too_few_operations`.
@@ -133,11 +133,11 @@ pub(crate) fn data(place: &Path) -> BTreeSet<String> {
 
 const STATS: &str = "[stats]\nenable_stats=1\nenable_range=1\nmsec_range 0 1\nmsec_range 1 1000\n\
                      ignore=close\n[end]";
-/// Whole files are read, files are made, some are deleted.
+/// Operations that read whole files, create files, and delete some.
 const MIX: &str = "readall_weight=4\ncreate_weight=2\ndelete_weight=1\nstat_weight=1\nop_delay=1\n";
 
 #[test]
-fn a_classic_run_says_what_the_original_says() {
+fn a_classic_run_prints_the_original_output() {
     let program = program();
     let profile = Profile::new("num_files=30\nnum_dirs=3", &format!("{MIX}{STATS}"));
     let ran = profile.run(&program).ends_with(0);
@@ -175,14 +175,14 @@ fn a_classic_run_says_what_the_original_says() {
     assert_eq!(names, ["readall", "create", "delete", "stat"]);
     let sum: f64 = rows.iter().map(|row| row.operations_percent).sum();
     assert!((sum - 100.0).abs() < 0.01, "{sum}");
-    // What was counted is what stands.
+    // The counted operations explain the files that exist.
     let trial = last(&program);
     assert_eq!(trial.ending, Ending::Completed);
     assert!(ran_few(&trial));
     let (made, deleted) = (rows[1].transactions / 2, rows[2].transactions);
     assert_eq!(data(&program.home().join("w")).len() as u64, 30 + made - deleted);
     assert_eq!(calls(&trial, "threadgroup 0", Op::Unlink), deleted);
-    // One stat before each file that is read.
+    // Each read opens a file once, after one stat.
     let reads = calls(&trial, "threadgroup 0", Op::Open);
     assert_eq!(calls(&trial, "threadgroup 0", Op::Stat), reads + rows[3].transactions);
     assert_eq!(rows[0].transactions, reads, "one whole block each, the rest does not count");
@@ -203,7 +203,7 @@ fn the_printed_command_runs_a_classic_trial_again() {
 }
 
 #[test]
-fn several_groups_have_tables_of_their_own_and_delays() {
+fn each_thread_group_has_a_table_and_a_delay() {
     let program = program();
     let mut profile = Profile::new("num_files=10", "stat_weight=1\nop_delay=100");
     profile.group += "\n[end]\n[threadgroup1]\nnum_threads=1\nopen_close_weight=1\nop_delay=50";
@@ -211,14 +211,14 @@ fn several_groups_have_tables_of_their_own_and_delays() {
     in_order(&ran, &["ThreadGroup 0\n===", "stat", "ThreadGroup 1\n===", "open_close", "Total"]);
     let rows = rows(&ran.stdout);
     let elapsed = figure(&last(&program), "elapsed_seconds");
-    // A thread makes one operation, then waits.
+    // A thread runs one operation, then waits.
     let most = |threads: f64, delay: f64| threads * (elapsed / delay + 1.0);
     assert!((2.0..=most(2.0, 0.1)).contains(&(rows[0].transactions as f64)), "{rows:?}");
     assert!((2.0..=most(1.0, 0.05)).contains(&(rows[1].transactions as f64)), "{rows:?}");
 }
 
 #[test]
-fn a_link_is_the_tool_and_a_wrong_call_ends_with_1() {
+fn a_link_runs_the_tool_and_invalid_calls_exit_with_1() {
     let program = program();
     let link = program.home().join("ffsb");
     symlink(env!("CARGO_BIN_EXE_treering"), &link).unwrap();
@@ -244,14 +244,14 @@ fn a_link_is_the_tool_and_a_wrong_call_ends_with_1() {
         let ran = run(&["p.ffsb"]).ends_with(1).complains(said);
         assert_eq!(ran.stdout, "", "{profile}");
     }
-    // Natively as everywhere else.
+    // Native runs have the usual exit code and message.
     program.run(["run", "ffsb", "p.ffsb", "--dir", "d"]).ends_with(2).complains("p.ffsb:1:1: ");
     program.run(["run", "ffsb", "--dir", "d"]).ends_with(2);
     assert!(tree_of(&program.home().join("d")).is_empty());
 }
 
 #[test]
-fn a_time_of_0_makes_the_files_only() {
+fn a_time_of_0_only_creates_files() {
     let program = program();
     let mut profile = Profile::new("num_files=20\nnum_dirs=4", "stat_weight=1").seconds(0);
     let ran = profile.run(&program).ends_with(0);
@@ -260,7 +260,7 @@ fn a_time_of_0_makes_the_files_only() {
     let names: BTreeSet<String> = (0..20).map(|number| format!("datafile{number}")).collect();
     assert_eq!(data(&program.home().join("w")), names);
     assert!(!ran_few(&last(&program)));
-    // No group is needed for that.
+    // A profile that only creates files needs no thread group.
     profile.group.clear();
     let text = profile.text().replace("[threadgroup0]\n\n[end0]\n", "");
     fs::write(program.home().join("p.ffsb"), text).unwrap();
@@ -268,7 +268,7 @@ fn a_time_of_0_makes_the_files_only() {
 }
 
 #[test]
-fn who_runs_out_of_files_ends_with_a_report() {
+fn a_run_without_remaining_files_ends_with_a_report() {
     let program = program();
     let profile = Profile::new("num_files=400", "delete_weight=1").seconds(100_000);
     let ran = profile.run(&program).ends_with(1).complains("no files are left");
@@ -277,17 +277,17 @@ fn who_runs_out_of_files_ends_with_a_report() {
     assert!(ran.stdout.ends_with("% CPU Utilization\n"), "{ran}");
     assert!(failure(&last(&program)).contains("no files are left"));
     assert!(data(&program.home().join("w")).is_empty());
-    // Natively the same, and with none from the start.
+    // A native run fails the same way, as does one without any files.
     profile.native(&program, &["--operations", "500"]).ends_with(4).complains("no files are left");
     let profile = Profile::new("num_files=0", "stat_weight=1").seconds(100_000);
     profile.run(&program).ends_with(1).complains("no files are left");
 }
 
 #[test]
-fn an_interrupt_ends_with_the_report_of_what_was_done() {
+fn an_interrupt_ends_the_run_with_a_report() {
     let program = program();
     let profile = Profile::new("num_files=30", "stat_weight=1\nop_delay=2").seconds(100_000);
-    // What the command says shows that the work begins.
+    // Output of the command shows that the work begins.
     profile.top("callout=echo begins >&2").write(&program);
     let mut run = program.start(["ffsb", "p.ffsb"]);
     run.wait_for("begins");
@@ -305,7 +305,7 @@ fn an_interrupt_ends_with_the_report_of_what_was_done() {
 }
 
 #[test]
-fn an_interrupt_while_files_are_made_ends_without_a_report() {
+fn an_interrupt_during_setup_ends_without_a_report() {
     let (program, place) = (program(), temp_dir_in(Path::new("/dev/shm")));
     let location = place.path().join("w");
     let mut profile = Profile::new("", "stat_weight=1").at(&location);
@@ -323,7 +323,7 @@ fn an_interrupt_while_files_are_made_ends_without_a_report() {
 }
 
 #[test]
-fn a_full_filesystem_ends_with_the_report_of_what_was_done() {
+fn a_full_filesystem_ends_the_run_with_a_report() {
     require_root!();
     let (program, place) = (program(), LoopFs::in_memory(16));
     let profile = Profile::new("num_files=10", "create_weight=1").at(place.path().join("w"));
@@ -334,14 +334,14 @@ fn a_full_filesystem_ends_with_the_report_of_what_was_done() {
     let whole = tree_of(place.path()).into_values().filter(|bytes| *bytes == 5000).count() as u64;
     assert!(made > 1000 && (whole - 12..=whole - 10).contains(&made), "{made} of {whole}");
     assert!(failure(&last(&program)).contains(place.path().to_str().unwrap()));
-    // While the files are made there is nothing to report.
+    // While the files are created, there is no result to report yet.
     let profile = Profile::new("num_files=100000", "stat_weight=1").at(place.path().join("w"));
     let ran = profile.seconds(0).run(&program).ends_with(1).complains("No space left on device");
     assert!(ran.stdout.lines().last().unwrap().starts_with("creating new fileset "), "{ran}");
 }
 
 #[test]
-fn a_command_is_run_as_the_original_does_and_natively_when_allowed() {
+fn callouts_run_like_the_original_and_natively_if_allowed() {
     let program = program();
     let profile = Profile::new("num_files=3", "stat_weight=1\nop_delay=100");
     let profile = profile.top("callout = echo hello there > said; exit 7");
@@ -362,7 +362,7 @@ fn a_command_is_run_as_the_original_does_and_natively_when_allowed() {
 }
 
 #[test]
-fn natively_operations_are_the_headline() {
+fn operations_per_second_is_primary_in_native_runs() {
     let program = program();
     let profile = Profile::new("num_files=50\nnum_dirs=3", "stat_weight=3\nreadall_weight=1");
     profile.native(&program, &["--operations", "4999"]).ends_with(0);
@@ -384,13 +384,13 @@ fn natively_operations_are_the_headline() {
     let shown = program.run(["show", "last", "--format", "json"]).ends_with(0).stdout;
     serde_json::from_str::<Value>(&shown).unwrap();
     assert!(shown.contains("operations_per_second"), "{shown}");
-    // The printed command does the same again.
+    // The printed command repeats the run.
     program.run(again(&program)).ends_with(0);
     assert_eq!(last(&program).beginning.parameters, trial.beginning.parameters);
 }
 
 #[test]
-fn a_seed_gives_the_same_files_again() {
+fn a_seed_reproduces_the_files() {
     let mut profile = Profile::new("num_dirs=3", "create_weight=2\ndelete_weight=1");
     profile.files = "num_files=20\nnum_dirs=3\nmin_filesize=0\nmax_filesize=9000".to_owned();
     profile.group = profile.group.replace("num_threads=2", "num_threads=1");
@@ -406,8 +406,8 @@ fn a_seed_gives_the_same_files_again() {
 }
 
 #[test]
-fn directories_are_made_while_files_come_into_them_and_names_never_grow() {
-    // In memory: what is meant is not a disk.
+fn directories_and_files_are_created_concurrently_with_bounded_names() {
+    // This test is not about a disk, so it runs in memory.
     let (program, place) = (program(), temp_dir_in(Path::new("/dev/shm")));
     let mut profile = Profile::new("num_files=1", "createdir_weight=1\ncreate_weight=3");
     profile.group = profile.group.replace("num_threads=2", "num_threads=6");
@@ -457,9 +457,9 @@ fn profiles_are_compared_in_a_plan() {
     }
 }
 
-/// The shares of sizes that the published table has with FFSB 6.0-RC2: 4 KiB in 25.8 % for 33.
+/// The published table of FFSB 6.0-RC2 has 4 KiB files in 25.8 % for a weight of 33 %.
 #[test]
-fn sizes_are_drawn_as_by_the_original_where_that_is_asked_for() {
+fn sizes_can_be_drawn_like_the_original() {
     let program = program();
     let text =
         "[filesystem]\nlocation=w\nnum_files=4000\nsize_weight 1 33\nsize_weight 2 67\n[end]\n";

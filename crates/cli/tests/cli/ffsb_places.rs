@@ -16,26 +16,26 @@ use crate::trial::last;
 /// Inode numbers of the files, to detect replaced files.
 fn inodes(place: &Path) -> BTreeSet<u64> {
     let inode = |path: String| {
-        let about = fs::symlink_metadata(place.join(path)).unwrap();
-        std::os::unix::fs::MetadataExt::ino(&about)
+        let metadata = fs::symlink_metadata(place.join(path)).unwrap();
+        std::os::unix::fs::MetadataExt::ino(&metadata)
     };
     tree_of(place).into_keys().map(inode).collect()
 }
 
-/// `datafile0` and on.
+/// File names from `datafile0` on.
 fn names(count: u32) -> BTreeSet<String> {
     (0..count).map(|number| format!("datafile{number}")).collect()
 }
 
 #[test]
-fn files_of_an_earlier_run_are_made_anew_or_taken_over() {
+fn files_of_an_earlier_run_are_recreated_or_reused() {
     let program = program();
     let place = program.home().join("w");
     let mix = "create_weight=3\ndelete_weight=1\ncreatedir_weight=1\nmetaop_weight=1";
     Profile::new("num_files=30\nnum_dirs=5", mix).run(&program).ends_with(0);
     assert!(data(&place).len() > 30);
     assert!(fs::read_dir(place.join("meta")).unwrap().next().is_some());
-    // With other counts: nothing of the first run stays, whether it may be used or not.
+    // With other counts, no files of the first run stay, even if they may be reused.
     let with = |reuse: u8, files: u32| {
         let files = format!("num_files={files}\nnum_dirs=2\nreuse={reuse}");
         Profile::new(&files, "stat_weight=1").seconds(0)
@@ -46,14 +46,14 @@ fn files_of_an_earlier_run_are_made_anew_or_taken_over() {
     assert_eq!(fs::read_dir(place.join("meta")).unwrap().count(), 0);
     let dirs = fs::read_dir(place.join("data")).unwrap();
     assert_eq!(dirs.filter(|entry| entry.as_ref().unwrap().path().is_dir()).count(), 2);
-    // The same again is taken when that is asked for.
-    let made = inodes(&place);
+    // Equal files are reused if the profile permits it.
+    let original_inodes = inodes(&place);
     let ran = with(1, 20).run(&program).ends_with(0);
     assert!(ran.stdout.contains("checking existing fs: w\n"), "{ran}");
-    assert_eq!(inodes(&place), made);
+    assert_eq!(inodes(&place), original_inodes);
     let ran = with(0, 20).run(&program).ends_with(0);
     assert!(ran.stdout.contains("creating new fileset w\n"), "{ran}");
-    // A file of another size, and one that is missing, are noticed.
+    // A file of another size and a missing file are detected.
     fs::write(place.join("data/datafile20"), "x").unwrap();
     assert!(with(1, 21).run(&program).ends_with(0).stdout.contains("creating new"));
     let one = tree_of(&place.join("data")).into_keys().next().unwrap();
@@ -63,7 +63,7 @@ fn files_of_an_earlier_run_are_made_anew_or_taken_over() {
 }
 
 #[test]
-fn files_that_no_run_can_have_made_are_not_taken_over() {
+fn foreign_files_are_not_reused() {
     for (paths, dirs) in [
         (["data/datafile18446744073709551615", "data/datafile0"], 0),
         (["data/datafile9999999999999999", "data/datafile0"], 0),
@@ -86,7 +86,7 @@ fn files_that_no_run_can_have_made_are_not_taken_over() {
     }
 }
 
-/// A file of 4.1 GiB that has no blocks, in which FFSB itself never could have read beyond 4 GiB.
+/// A sparse file of 4.1 GiB; the original could not read beyond 4 GiB.
 #[test]
 fn a_large_file_of_an_earlier_run_is_read_at_random() {
     let program = program();
@@ -105,12 +105,12 @@ fn a_large_file_of_an_earlier_run_is_read_at_random() {
 }
 
 #[test]
-fn what_is_somebody_elses_ends_the_run_before_anything_is_removed() {
+fn foreign_files_end_the_run_before_any_removal() {
     let program = program();
     let place = program.home().join("w");
     let profile = Profile::new("num_files=10\nnum_dirs=2", "stat_weight=1").seconds(0);
     profile.run(&program).ends_with(0);
-    let made = inodes(&place);
+    let original_inodes = inodes(&place);
     for (name, what) in [
         ("data/photo.jpg", "file"),
         ("data/datafile007", "file"),
@@ -130,10 +130,10 @@ fn what_is_somebody_elses_ends_the_run_before_anything_is_removed() {
         let ran = profile.run(&program).ends_with(1).complains(&word);
         assert!(ran.stderr.contains("nothing was removed"), "{ran}");
         let said = ["creating new", "fs setup took", "Setup complete", "operations ran"];
-        let all = ran.stdout.clone() + &ran.stderr;
-        assert!(said.iter().all(|said| !all.contains(said)), "{ran}");
+        let whole_output = ran.stdout.clone() + &ran.stderr;
+        assert!(said.iter().all(|said| !whole_output.contains(said)), "{ran}");
         assert!(path.symlink_metadata().is_ok(), "{name}");
-        assert!(inodes(&place).is_superset(&made), "{name}");
+        assert!(inodes(&place).is_superset(&original_inodes), "{name}");
         let gone = if path.is_dir() { fs::remove_dir(&path) } else { fs::remove_file(&path) };
         gone.unwrap();
     }
@@ -141,10 +141,10 @@ fn what_is_somebody_elses_ends_the_run_before_anything_is_removed() {
     fs::rename(place.join("data"), place.join("elsewhere")).unwrap();
     symlink(place.join("elsewhere"), place.join("data")).unwrap();
     profile.run(&program).ends_with(1);
-    assert!(inodes(&place.join("elsewhere")).is_superset(&made));
+    assert!(inodes(&place.join("elsewhere")).is_superset(&original_inodes));
 }
 
-/// Two filesystems, one thread in each and one in both.
+/// Profile of two filesystems, with one thread in each and one in both.
 fn two(first: &Path, second: &Path) -> Profile {
     let mut profile = Profile::new("num_files=10\nnum_dirs=2", "create_weight=1\nop_delay=5");
     profile = profile.at(first);
@@ -158,7 +158,7 @@ fn two(first: &Path, second: &Path) -> Profile {
 }
 
 #[test]
-fn several_filesystems_are_worked_on_at_once() {
+fn several_filesystems_are_used_concurrently() {
     let program = program();
     let (first, second) = (program.home().join("a"), program.home().join("b"));
     fs::create_dir(&second).unwrap();
@@ -170,11 +170,11 @@ fn several_filesystems_are_worked_on_at_once() {
     assert!(!first.join("data/datadir2").exists() && second.join("data/datadir2").exists());
     let operations = figure(&last(&program), "operations");
     assert!(operations > created.iter().sum::<usize>() as f64);
-    // Somebody's file in the second one: the first stays as it is.
-    let made = inodes(&first);
+    // A foreign file in the second filesystem stops the run before the first is touched.
+    let original_inodes = inodes(&first);
     fs::write(second.join("data/mine"), "mine").unwrap();
     two(&first, &second).run(&program).ends_with(1).complains("b/data holds the entry mine");
-    assert_eq!(inodes(&first), made);
+    assert_eq!(inodes(&first), original_inodes);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn one_directory_under_two_names_is_refused() {
 }
 
 #[test]
-fn locations_have_any_length_and_are_made() {
+fn locations_of_any_length_are_created() {
     let program = program();
     let room = program.home().join("r");
     fs::create_dir(&room).unwrap();
@@ -207,13 +207,13 @@ fn locations_have_any_length_and_are_made() {
         profile.run(&program).ends_with(0);
         assert_eq!(data(&program.home().join(name)), names(3));
     }
-    // One level is made, not two.
+    // Only one missing level of directories is created.
     let profile = Profile::new("num_files=3", "stat_weight=1").seconds(0).at("n/m");
     let ran = profile.run(&program);
     assert!(ran.code != Some(0) && !program.home().join("n").exists(), "{ran}");
 }
 
-/// The share of a filesystem's blocks that are used, in percent.
+/// Percentage of a filesystem's blocks that are used.
 fn used_percent(place: &Path) -> f64 {
     let mut command = Command::new("stat");
     let ran = FinishedCommand::run(command.args(["-f", "-c", "%b %f"]).arg(place)).ends_with(0);
@@ -241,9 +241,9 @@ fn aged(kind: &str, megabytes: u64, bytes: &str) -> f64 {
 }
 
 #[test]
-fn aging_ends_where_it_should() {
-    // xfs gives the blocks of deleted files back later, and says only then that they are free: on a
-    // busy machine a quarter of what counted at the end of aging was gone after it.
+fn aging_ends_at_the_desired_utilization() {
+    // xfs frees the blocks of deleted files later: on a busy machine, a quarter of the blocks that
+    // were used at the end of aging were free afterwards.
     for (kind, megabytes, least) in [("ext4", 256, 32.0), ("xfs", 320, 20.0)] {
         require_loop_fs!(kind);
         let used = aged(kind, megabytes, "32k");
@@ -251,10 +251,10 @@ fn aging_ends_where_it_should() {
     }
 }
 
-/// Sixteen files of each of three threads would be three quarters of the filesystem. When it is at
-/// 40 %, three files are under way, and five more are made after.
+/// Sixteen files for each of three threads would fill three quarters of the filesystem. At 40 %,
+/// three files are being written, and five more follow.
 #[test]
-fn aging_by_large_files_ends_where_it_should() {
+fn aging_with_large_files_ends_at_the_desired_utilization() {
     for (kind, megabytes, least) in [("ext4", 256, 32.0), ("xfs", 320, 20.0)] {
         require_loop_fs!(kind);
         let used = aged(kind, megabytes, "4m");
@@ -263,7 +263,7 @@ fn aging_by_large_files_ends_where_it_should() {
 }
 
 #[test]
-fn direct_calls_move_whole_blocks_whatever_the_sizes() {
+fn direct_io_transfers_whole_blocks() {
     for kind in ["ext4", "xfs"] {
         require_loop_fs!(kind);
         let (program, place) = (program(), LoopFs::new(kind, 320));
@@ -276,7 +276,8 @@ fn direct_calls_move_whole_blocks_whatever_the_sizes() {
         );
         profile = profile.at(&location);
         profile.files += "\nnum_files=30\nmin_filesize=1\nmax_filesize=30001";
-        // What a run without it left has sizes that cannot be moved, and is not taken over.
+        // Files of a run without direct I/O have sizes that are not multiples of a block, and are
+        // not reused.
         profile.clone().seconds(0).run(&program).ends_with(0);
         let direct = profile.top("directio=1");
         let ran = direct.run(&program).ends_with(0);
@@ -285,7 +286,7 @@ fn direct_calls_move_whole_blocks_whatever_the_sizes() {
         let sizes: Vec<u64> = tree_of(&location).into_values().collect();
         assert!(sizes.iter().all(|bytes| bytes % 4096 == 0), "{kind}: {sizes:?}");
         assert_eq!(rows(&ran.stdout).len(), 10, "{ran}");
-        // What it leaves itself is taken over, although 30,001 bytes became 32,768.
+        // Files of a run with direct I/O are reused, although 30,001 bytes became 32,768.
         direct.clone().seconds(0).run(&program).ends_with(0);
         let ran = direct.seconds(0).run(&program).ends_with(0);
         assert!(ran.stdout.contains("checking existing fs: "), "{ran}");
@@ -293,8 +294,9 @@ fn direct_calls_move_whole_blocks_whatever_the_sizes() {
 }
 
 #[test]
-fn two_runs_cannot_have_one_location_and_clean_removes_what_a_killed_one_left() {
-    // Results on the filesystem under test would wait in memory, and stay there after a kill.
+fn a_location_has_one_run_and_clean_removes_leftovers_of_a_killed_one() {
+    // If results were on the filesystem under test, they would wait in memory and stay there after
+    // a kill.
     let results = temp_dir_in(Path::new("/dev/shm"));
     let program = program().with_data(results.path().join("data"));
     let profile = Profile::new("num_files=20", "stat_weight=1\nop_delay=5").seconds(100_000);
@@ -302,12 +304,12 @@ fn two_runs_cannot_have_one_location_and_clean_removes_what_a_killed_one_left() 
     profile.write(&program);
     let mut first = program.start(["ffsb", "p.ffsb"]);
     first.wait_for("begins");
-    let made = inodes(&program.home().join("w"));
+    let original_inodes = inodes(&program.home().join("w"));
     let ran = program.run(["ffsb", "p.ffsb"]).complains("another run is working in");
-    assert!(ran.code != Some(0) && inodes(&program.home().join("w")) == made, "{ran}");
+    assert!(ran.code != Some(0) && inodes(&program.home().join("w")) == original_inodes, "{ran}");
     first.send("KILL");
     assert_eq!(first.finish().code, None);
-    // The next one finds names of FFSB and takes the place.
+    // The next run recognises names of FFSB, and replaces the files.
     profile.clone().seconds(1).run(&program).ends_with(0);
     profile.write(&program);
     let words = ["run", "ffsb", "p.ffsb", "--dir", "d", "--callout", "run"];

@@ -1,4 +1,4 @@
-//! filebench from outside: the output, trees and trials of scripts; the ends of runs.
+//! filebench as a user runs it: output, trees and trials of scripts, and the ends of runs.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use treering_testkit::{FinishedCommand, LoopFs, Program, require_loop_fs, temp_d
 use crate::program;
 use crate::trial::{again, failure, last};
 
-/// Files of 5000 bytes that are deleted, made, read and looked at by two threads.
+/// Script in which two threads delete, create, read and stat files of 5000 bytes.
 const MIX: &str = "set $dir=w\nset $nfiles=1000\nset $nthreads=2\n\
     define fileset name=set,path=$dir,entries=$nfiles,size=5000,dirwidth=10,prealloc=50\n\
     define process name=p { thread name=t,memsize=10m,instances=$nthreads {\n\
@@ -29,7 +29,7 @@ fn write(program: &Program, text: &str) {
     fs::write(program.home().join("w.f"), text).unwrap();
 }
 
-/// Runs a file as the original would.
+/// Runs a script as the original would.
 fn classic(program: &Program, text: &str) -> FinishedCommand {
     write(program, text);
     program.run(["filebench", "-f", "w.f"])
@@ -42,11 +42,11 @@ fn native(program: &Program, text: &str, words: &[&str]) -> FinishedCommand {
 }
 
 fn figure(trial: &Trial, scope: &Scope, name: &str) -> f64 {
-    let found = trial.metrics.iter().find(|one| one.name == name && one.scope == *scope);
-    found.unwrap_or_else(|| panic!("no {name}")).value
+    let matching = trial.metrics.iter().find(|one| one.name == name && one.scope == *scope);
+    matching.unwrap_or_else(|| panic!("no {name}")).value
 }
 
-/// The count of a line of the table.
+/// Count in a line of the table.
 fn count(ran: &FinishedCommand, flowop: &str) -> u64 {
     let line = ran.stdout.lines().find(|line| line.starts_with(&format!("{flowop} ")));
     let line = line.unwrap_or_else(|| panic!("no {flowop}: {ran}"));
@@ -54,7 +54,7 @@ fn count(ran: &FinishedCommand, flowop: &str) -> u64 {
 }
 
 #[test]
-fn a_classic_run_says_what_the_original_says() {
+fn a_classic_run_prints_the_original_output() {
     let program = program();
     let ran = classic(&program, &format!("{MIX}run 1\n")).ends_with(0);
     let mut rest = ran.stdout.as_str();
@@ -80,27 +80,27 @@ fn a_classic_run_says_what_the_original_says() {
         let Some((_, after)) = rest.split_once(part) else { panic!("no {part:?}: {ran}") };
         rest = after;
     }
-    let all: u64 = ["del", "make", "append", "close1", "open", "read", "close2", "stat"]
+    let total: u64 = ["del", "make", "append", "close1", "open", "read", "close2", "stat"]
         .iter()
         .map(|flowop| count(&ran, flowop))
         .sum();
-    assert!(ran.stdout.contains(&format!("IO Summary: {all:5} ops ")), "{ran}");
+    assert!(ran.stdout.contains(&format!("IO Summary: {total:5} ops ")), "{ran}");
     let trial = last(&program);
-    assert_eq!(figure(&trial, &Scope::Trial, "operations"), all as f64);
-    // What is read again is what was reported.
+    assert_eq!(figure(&trial, &Scope::Trial, "operations"), total as f64);
+    // An import of the output has the reported figures.
     let log = program.home().join("log.txt");
     fs::write(&log, &ran.stdout).unwrap();
     program.run(["import", "log.txt"]).ends_with(0);
     let imported = last(&program);
     assert!(imported.metrics.iter().any(|metric| metric.primary), "{imported:?}");
-    // The tree stays, and the next run removes it.
+    // The tree stays until the next run removes it.
     let tree = tree_of(&program.home().join("w"));
     assert!(tree.keys().all(|path| path.starts_with("set")), "{tree:?}");
     classic(&program, &format!("{MIX}run 1\n")).ends_with(0);
 }
 
 #[test]
-fn what_is_no_fileset_is_not_removed() {
+fn only_filesets_are_removed() {
     let program = program();
     let photo = program.home().join("w/set/photo.jpg");
     fs::create_dir_all(photo.parent().unwrap()).unwrap();
@@ -115,7 +115,7 @@ fn what_is_no_fileset_is_not_removed() {
 }
 
 #[test]
-fn who_runs_out_of_files_gets_no_number() {
+fn threads_without_remaining_files_have_no_result() {
     let program = program();
     let text = "define fileset name=a,path=w,entries=20,size=1k,dirwidth=5,prealloc\n\
                 define process name=p { thread name=t { flowop deletefile name=d,filesetname=a } }\n";
@@ -131,7 +131,7 @@ fn who_runs_out_of_files_gets_no_number() {
     assert!(failure(&trial).contains("could not obtain a file"), "{trial:?}");
     let is_seen = |name: &str| is_counter(name) || is_call_latency(name);
     assert!(trial.metrics.iter().all(|metric| is_seen(&metric.name)), "{trial:?}");
-    // As the file itself wants it, that is the end.
+    // In this quit mode, the same event ends the run successfully.
     let ran = classic(&program, &format!("set mode quit firstdone {text}run 60")).ends_with(0);
     assert_eq!(count(&ran, "d"), 20);
 }
@@ -150,7 +150,7 @@ fn snapshots_and_histograms_are_reported() {
 }
 
 #[test]
-fn threads_hold_one_another_back() {
+fn threads_synchronise_by_semaphores() {
     let program = program();
     let text = "define fileset name=a,path=w,entries=4,size=8k,dirwidth=50,prealloc\n\
         define process name=taker { thread name=t { flowop semblock name=s,value=10,highwater=10\n\
@@ -160,9 +160,9 @@ fn threads_hold_one_another_back() {
     let ran = classic(&program, text).ends_with(0);
     let (taken, posted) = (count(&ran, "taken"), count(&ran, "posted"));
     assert!(taken > 0, "{ran}");
-    // Ten are posted for each that is taken, and at most 20 more.
+    // Each take needs ten posts; at most 20 more may be left.
     assert!((taken * 10..=taken * 10 + 31).contains(&posted), "{taken} {posted}: {ran}");
-    // Nobody posts: that is reported, and does not last.
+    // A thread that waits for a post that never comes is reported, and the run ends.
     let stuck = text
         .replace("flowop sempost name=post,target=s,value=1,blocking", "flowop block name=b")
         .replace("run 1", "run 600");
@@ -204,7 +204,7 @@ fn a_native_run_is_reported_and_can_be_repeated() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_with_its_place() {
+fn unsupported_statements_are_refused_with_their_location() {
     let program = program();
     native(&program, &format!("{MIX}system \"rm -rf /\"\nrun 1"), &[])
         .ends_with(2)
@@ -236,9 +236,9 @@ fn personalities_in(dir: &Path) {
         &["oltp", "--set", "nshadows=5", "--set", "ndbwriters=2", "--set", "filesize=1m"],
     ] {
         let place = dir.join(words[0]);
-        let before = ["run", "filebench"];
+        let first_words = ["run", "filebench"];
         let after = ["--seconds", "1", "--quiet", "--dir", place.to_str().unwrap()];
-        program.run([&before[..], words, &after].concat()).ends_with(0);
+        program.run([&first_words[..], words, &after].concat()).ends_with(0);
         let trial = last(&program);
         assert_eq!(trial.ending, Ending::Completed, "{words:?}");
         assert!(figure(&trial, &Scope::Trial, "operations") > 50.0, "{words:?}");

@@ -1,4 +1,4 @@
-//! fio from outside: the output, files and trials of jobs, beside the original if it is installed.
+//! fio as a user runs it: output, files and trials of jobs, beside the original if it is installed.
 
 use std::fs;
 use std::path::Path;
@@ -64,7 +64,7 @@ pub(crate) fn schema(value: &Value, path: &str, all: &mut Vec<String>) {
     }
 }
 
-/// Jobs of which the work is fixed.
+/// Jobs with a fixed amount of work.
 const JOBS: [&str; 18] = [
     "[a]\nrw=randread\nsize=256k\n",
     "[a]\nrw=randrw\nrwmixread=70\nsize=1m\nfsync=8\nnumjobs=2\ngroup_reporting\nthread\n",
@@ -89,7 +89,7 @@ const JOBS: [&str; 18] = [
 ];
 
 #[test]
-fn work_is_the_originals_on_a_real_filesystem() {
+fn work_equals_the_original_on_a_real_filesystem() {
     require_root!();
     require_tool!("fio");
     let (program, place) = (program(), LoopFs::in_memory(64));
@@ -108,7 +108,7 @@ fn work_is_the_originals_on_a_real_filesystem() {
         let document = json(&ran);
         let mut expected = done(&original);
         let got = done(&document);
-        // What a read between two writes repeats is counted alike; the trees are the same.
+        // Counts and trees are equal, even for jobs whose reads repeat part of their writes.
         assert_eq!(got, expected, "{job}");
         expected.clear();
         assert_eq!(tree_of(&ours), tree_of(&theirs), "{job}");
@@ -126,7 +126,7 @@ fn work_is_the_originals_on_a_real_filesystem() {
 }
 
 #[test]
-fn the_report_has_the_originals_forms() {
+fn reports_have_the_original_formats() {
     let program = program();
     let job = "[global]\nsize=64k\n[a]\nrw=randrw\nnumjobs=2\ngroup_reporting\n[b]\nstonewall\n\
                rw=write\nfsync=4\n";
@@ -146,7 +146,7 @@ fn the_report_has_the_originals_forms() {
     }
     let terse = run(&program, job, &["--output-format", "terse"]).ends_with(0).stdout;
     let fields: Vec<usize> = terse.lines().map(|line| line.split(';').count()).collect();
-    // Of a disk there are nine more; a directory in memory has none.
+    // A disk adds nine fields; a directory in memory has none.
     let fields: Vec<usize> = fields.iter().map(|count| 121 + (count - 121) % 9).collect();
     assert_eq!(fields, [121, 121], "{terse}");
     assert!(terse.starts_with("3;fio-3.33;a;0;0;60;"), "{terse}");
@@ -171,7 +171,7 @@ fn the_report_has_the_originals_forms() {
 }
 
 #[test]
-fn bins_hold_every_request() {
+fn histograms_count_every_request() {
     let program = program();
     let job = "[a]\nrw=randrw\nsize=1m\nioengine=libaio\niodepth=4\n";
     let document = json(&run(&program, job, &["--output-format", "json+"]).ends_with(0));
@@ -188,7 +188,7 @@ fn bins_hold_every_request() {
 }
 
 #[test]
-fn what_is_not_done_here_is_refused_and_nothing_is_made() {
+fn unsupported_jobs_are_refused_before_files_are_created() {
     let program = program();
     for (line, said) in [
         ("zonemode=zbd", "j.fio:3:10: zonemode: 'zbd' is not known here"),
@@ -223,7 +223,7 @@ fn every_option_can_be_shown() {
 }
 
 #[test]
-fn natively_a_job_is_kept_and_removed_and_can_be_repeated() {
+fn a_native_job_is_stored_cleaned_up_and_repeatable() {
     let program = program();
     let other = temp_dir();
     let job = format!(
@@ -256,7 +256,7 @@ fn natively_a_job_is_kept_and_removed_and_can_be_repeated() {
 }
 
 #[test]
-fn time_is_what_ends_timed_jobs_and_a_signal_all() {
+fn timed_jobs_end_by_time_and_all_jobs_by_a_signal() {
     let program = program();
     let job = "[global]\nsize=1m\ntime_based\n[a]\nrw=randwrite\nruntime=100ms\nexitall\n\
                exit_what=all\n[b]\nrw=read\nruntime=1000\n[c]\nstonewall\nruntime=1000\n";
@@ -274,7 +274,7 @@ fn time_is_what_ends_timed_jobs_and_a_signal_all() {
 }
 
 #[test]
-fn a_full_filesystem_is_a_failure_that_is_reported() {
+fn a_full_filesystem_is_reported_as_a_failure() {
     require_root!();
     let (program, place) = (program(), LoopFs::in_memory(16));
     for engine in ["psync", "libaio"] {
@@ -290,7 +290,7 @@ fn a_full_filesystem_is_a_failure_that_is_reported() {
 }
 
 #[test]
-fn jobs_can_be_typed() {
+fn jobs_can_be_given_on_the_command_line() {
     let program = program();
     let words =
         ["fio", "--size=64k", "--name", "a", "--rw=write", "--thread", "--name=b", "--rw", "read"];
@@ -299,7 +299,7 @@ fn jobs_can_be_typed() {
     assert_eq!(work[0].2, [[0; 3], [65536, 16, 0], [0; 3]]);
     assert_eq!(work[1].2, [[65536, 16, 0], [0; 3], [0; 3]]);
     program.run(again(&program)).ends_with(0);
-    // What is typed before a name holds for the jobs of a file too.
+    // Options before a file name apply to the jobs of the file, too.
     fs::create_dir(program.home().join("place")).unwrap();
     let words = ["--directory=place", "--output-format", "json", "--section=x"];
     let job = "[x]\nrw=write\nsize=8k\n[y]\nsize=4k\n";
@@ -311,11 +311,11 @@ fn jobs_can_be_typed() {
 }
 
 #[test]
-fn logs_have_a_line_for_each_request_or_for_each_time() {
+fn logs_have_a_line_for_each_request_or_interval() {
     let program = program();
     fs::create_dir(program.home().join("logs")).unwrap();
     let job = "[r]\nrw=read\nsize=64k\nwrite_bw_log\n[w]\nrw=write\nsize=64k\nioengine=libaio\n";
-    // As MMTests calls it.
+    // MMTests runs fio with these options.
     run(&program, job, &["--minimal", "--write_lat_log", "logs/fio"]).ends_with(0);
     let lines = |name: &str| -> Vec<Vec<u64>> {
         let text = fs::read_to_string(program.home().join(name)).unwrap();
@@ -363,7 +363,7 @@ fn hot_data_are_reported() {
         let mut heat = trial.artifacts.iter().filter(|one| one.kind == HeatReport::KIND);
         heat.nth(place).unwrap().read(HeatReport::KIND, HeatReport::VERSION).unwrap()
     };
-    // The files are laid out first: what the one job needs, then all.
+    // First the files are laid out: those of one job, then all.
     let counts = read(0).total;
     assert_eq!((counts.reads, counts.written_bytes), (0, 22 << 20));
     let heat = read(1);
@@ -384,7 +384,7 @@ fn hot_data_are_reported() {
 }
 
 #[test]
-fn files_are_opened_as_sync_says() {
+fn files_are_opened_with_the_flags_of_sync() {
     let program = program();
     for (sync, flag) in [("none", None), ("sync", Some("O_SYNC")), ("dsync", Some("O_DSYNC"))] {
         let job = format!("[a]\nrw=write\nsize=16k\nsync={sync}\n");

@@ -21,12 +21,12 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(' ').filter(|word| !word.is_empty())
 }
 
-/// The original, in this directory.
+/// Runs the original in this directory.
 fn original(dir: &Path, line: &str) -> Output {
     Command::new("fio").args(words(line)).current_dir(dir).output().unwrap()
 }
 
-/// Ours, where no fio is installed that could.
+/// Runs treering with a PATH that has no installed fio.
 fn ours(program: &Program, dir: &Path, line: &str) -> FinishedCommand {
     let mut command = program.command(["fio", "--no-store"].into_iter().chain(words(line)));
     FinishedCommand::run(command.current_dir(dir).env("PATH", "/no/such/directory"))
@@ -175,7 +175,7 @@ fn a_steady_state_is_reported_as_by_the_original() {
 }
 
 #[test]
-fn counts_files_and_names_are_the_originals() {
+fn counts_files_and_names_equal_the_original() {
     require_tool!("fio");
     at_once(LINES, |line| {
         let program = program();
@@ -218,7 +218,7 @@ const CODES: &[&str] = &[
 ];
 
 #[test]
-fn exit_codes_and_errors_of_jobs_are_the_originals() {
+fn exit_codes_and_job_errors_equal_the_original() {
     require_tool!("fio");
     at_once(CODES, |line| {
         let program = program();
@@ -240,7 +240,7 @@ fn exit_codes_and_errors_of_jobs_are_the_originals() {
     });
 }
 
-/// Values of `--verify`; `pattern` with its further option.
+/// Values of `--verify`; `pattern` has a further option.
 const KINDS: [&str; 18] = [
     "md5",
     "crc64",
@@ -263,7 +263,7 @@ const KINDS: [&str; 18] = [
 ];
 
 #[test]
-fn each_verifies_what_the_other_wrote() {
+fn each_program_verifies_the_data_of_the_other() {
     require_tool!("fio");
     let layouts =
         ["--bs=4k", "--bsrange=1k-8k", "--bs=4k --verify_interval=512 --verify_offset=256"];
@@ -277,7 +277,7 @@ fn each_verifies_what_the_other_wrote() {
             let by_fio = original(dir.path(), &read).status.code();
             fs::remove_file(dir.path().join("v")).unwrap();
             assert_eq!(original(dir.path(), &write).status.code(), Some(0), "{line}");
-            // What the original says of its own blocks is the measure.
+            // The expected result is that of the original on its own blocks.
             let expected = original(dir.path(), &read).status.code();
             let by_us = ours(&program, dir.path(), &read).code;
             assert_eq!((by_fio, by_us), (expected, expected), "{line}");
@@ -286,7 +286,7 @@ fn each_verifies_what_the_other_wrote() {
 }
 
 #[test]
-fn a_block_that_is_not_what_was_written_ends_the_job() {
+fn a_corrupt_block_ends_the_job() {
     let (program, dir) = (program(), temp_dir());
     let line = "--name=v --filename=v --size=64k --verify=md5";
     ours(&program, dir.path(), &format!("{line} --rw=write --do_verify=0")).ends_with(0);
@@ -296,15 +296,15 @@ fn a_block_that_is_not_what_was_written_ends_the_job() {
     fs::write(&path, bytes).unwrap();
     let read = format!("{line} --rw=read --verify_dump=1 --output-format=json");
     let ran = ours(&program, dir.path(), &read).ends_with(1);
-    let said =
+    let message =
         "md5: verify failed at file v offset 8192, length 4096 (requested block: offset=8192";
-    assert!(ran.stderr.contains(said), "{ran}");
+    assert!(ran.stderr.contains(message), "{ran}");
     assert_eq!(document(&ran.stdout)["jobs"][0]["error"], 84);
     let dumped = |what: &str| fs::read(dir.path().join(format!("v.8192.{what}"))).unwrap();
     let (received, expected) = (dumped("received"), dumped("expected"));
     let differ = received.iter().zip(&expected).skip(56).filter(|(one, other)| one != other);
     assert_eq!((received.len(), expected.len(), differ.count()), (4096, 4096, 1));
-    // It goes on where such errors are borne, and counts them.
+    // With this option the job continues after such errors, and counts them.
     let ran = ours(&program, dir.path(), &format!("{read} --continue_on_error=verify"));
     let job = &document(&ran.ends_with(0).stdout)["jobs"][0];
     assert_eq!((&job["total_err"], &job["first_error"]), (&Value::from(1), &Value::from(84)));
@@ -312,7 +312,7 @@ fn a_block_that_is_not_what_was_written_ends_the_job() {
 }
 
 #[test]
-fn a_log_of_requests_is_done_again() {
+fn a_request_log_is_replayed() {
     let (program, dir) = (program(), temp_dir());
     let line = "--name=a --filename=x:y --size=256k --rw=randrw --fsync=8 --write_iolog=log";
     ours(&program, dir.path(), line).ends_with(0);
@@ -345,9 +345,9 @@ fn requests(document: &Value) -> Vec<u64> {
 }
 
 #[test]
-fn reports_during_a_run_are_whole_grow_and_end_with_the_result() {
+fn interim_reports_are_complete_and_end_with_the_result() {
     require_tool!("fio");
-    // The clones hold the rates: there is time for reports, however slow the machine is.
+    // The rate limit leaves time for reports, however slow the machine is.
     let line = "--ioengine=null --rw=randread --size=400k --rate_iops=100 --name=a --numjobs=2 \
                 --name=b --stonewall --thread --status-interval=200ms --output-format=json";
     let (program, dir) = (program(), temp_dir());
@@ -372,7 +372,7 @@ fn reports_during_a_run_are_whole_grow_and_end_with_the_result() {
 }
 
 #[test]
-fn reports_during_a_run_come_in_every_format_and_only_the_last_is_kept() {
+fn interim_reports_have_every_format_and_only_the_last_is_stored() {
     let (program, dir) = (program(), temp_dir());
     let line = "--ioengine=null --rw=randread --size=200k --rate_iops=100 --name=a --name=b \
                 --stonewall --status-interval=100ms --output-format=normal,terse --output=r.txt";
@@ -383,7 +383,7 @@ fn reports_during_a_run_come_in_every_format_and_only_the_last_is_kept() {
     let groups = text.matches("Run status group 0").count();
     assert!(groups >= 3 && terse.len() == 2 * groups, "{text}");
     assert!(terse[0].starts_with("3;fio-3.33;a;") && terse[1].starts_with("3;fio-3.33;b;1;0;0;"));
-    // What has not begun is no row of the normal format.
+    // The normal format has no row for a job that has not begun.
     assert!(text.matches("\nb: (groupid=1").count() < groups, "{text}");
     let mut command = program.command(["fio"].into_iter().chain(words(line)));
     FinishedCommand::run(command.current_dir(dir.path())).ends_with(0);
@@ -405,7 +405,7 @@ fn a_signal_asks_for_a_report() {
         let sent = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
         assert!(sent.success());
     };
-    // The handler is there once the process says that it catches the signal.
+    // The handler is installed once the process status lists the signal as caught.
     let catches = || {
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
@@ -426,7 +426,7 @@ fn a_signal_asks_for_a_report() {
 }
 
 #[test]
-fn warnings_are_printed_and_fatal_where_that_is_asked_for() {
+fn warnings_are_printed_and_optionally_fatal() {
     require_tool!("fio");
     let common = "--name=a --size=64k --output-format=terse --ioengine=null";
     for (line, code) in [
@@ -498,19 +498,19 @@ fn both_json_formats_are_one_document_with_buckets() {
 }
 
 #[test]
-fn parsing_alone_looks_at_no_file_of_the_jobs() {
+fn parse_only_opens_no_job_files() {
     let (program, dir) = (program(), temp_dir());
     let line = "--parse-only --name=a --size=1m --nrfiles=2000 --directory=none --rw=randread";
     let command = program.command(["fio", "--no-store"].into_iter().chain(words(line)));
     let Some(calls) = traced(&command, dir.path(), "%file") else { return };
     let of_jobs = |call: &&TracedCall| call.call.contains("none") || call.call.contains("a.0.");
     let named: Vec<_> = calls.iter().filter(of_jobs).collect();
-    // The program's own start names the words of its command line.
+    // Only the start of the program itself names these files.
     assert!(named.iter().all(|call| call.call.starts_with("execve")), "{named:?}");
 }
 
 #[test]
-fn as_many_clones_and_open_files_as_people_ask_for_run_natively() {
+fn many_clones_and_open_files_run_natively() {
     let (program, dir) = (program(), temp_dir());
     let line = "--name=a --ioengine=null --size=4k --numjobs=1100 --thread --group_reporting \
                 --output-format=json";
@@ -520,7 +520,7 @@ fn as_many_clones_and_open_files_as_people_ask_for_run_natively() {
                 --output-format=json";
     let ran = ours(&program, dir.path(), line);
     let job = document(&ran.stdout)["jobs"][0].take();
-    // Fewer where the limit of the system is lower: then it is said.
+    // A lower limit of the system allows fewer clones, and the error says so.
     let is_whole = ran.code == Some(0) && job["write"]["total_ios"] == 10_000;
     assert!(is_whole || job["error"] == 24, "{ran}");
 }

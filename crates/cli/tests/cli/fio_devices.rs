@@ -15,7 +15,7 @@ use crate::program;
 
 const MIB: u64 = 1 << 20;
 
-/// Device on a new file of zeros, and the directory of the file.
+/// Creates a device on a file of zeros; also returns the directory of the file.
 fn device() -> (BlockDevice, TempDir) {
     let dir = temp_dir();
     let file = dir.path().join("image");
@@ -23,7 +23,7 @@ fn device() -> (BlockDevice, TempDir) {
     (BlockDevice::on(&file), dir)
 }
 
-/// Ours, where no fio is installed that could.
+/// Runs treering with a PATH that has no installed fio.
 fn ours(program: &Program, line: &str) -> FinishedCommand {
     let words = ["fio", "--no-store", "--name=a", "--output-format=json"];
     let mut command = program.command(words.into_iter().chain(line.split(' ')));
@@ -35,7 +35,7 @@ fn original(dir: &Path, line: &str) -> Output {
     Command::new("fio").args(words).current_dir(dir).output().unwrap()
 }
 
-/// Requests and bytes of each job in both directions, and the disk that is named.
+/// Requests and bytes of each job in both directions, and the named disk.
 fn work(text: &str) -> (Vec<[u64; 5]>, Value) {
     let begin = text.find('{').unwrap_or_else(|| panic!("no JSON: {text}"));
     let document: Value = serde_json::from_str(&text[begin..]).unwrap();
@@ -67,7 +67,7 @@ const LINES: &[&str] = &[
 ];
 
 #[test]
-fn requests_to_a_device_are_those_of_the_original() {
+fn requests_to_a_device_equal_the_original() {
     require_root!();
     require_tool!("fio");
     at_once(LINES, |line| {
@@ -80,7 +80,7 @@ fn requests_to_a_device_are_those_of_the_original() {
         if theirs.contains("\"jobs\"") {
             assert_eq!(work(&mine.stdout), work(&theirs), "{line}");
         }
-        // The device is still one, and its file as long as before.
+        // The device node is unchanged, and its file has the same length.
         let kind = fs::metadata(device.path()).unwrap().file_type();
         assert!(std::os::unix::fs::FileTypeExt::is_block_device(&kind), "{line}");
         assert_eq!(fs::metadata(dir.path().join("image")).unwrap().len(), 16 * MIB, "{line}");
@@ -88,7 +88,7 @@ fn requests_to_a_device_are_those_of_the_original() {
 }
 
 #[test]
-fn what_is_mounted_is_read_and_not_written() {
+fn a_mounted_device_is_read_but_not_written() {
     require_root!();
     let (program, place) = (program(), LoopFs::new("ext4", 32));
     let table = fs::read_to_string("/proc/self/mounts").unwrap();
@@ -101,13 +101,13 @@ fn what_is_mounted_is_read_and_not_written() {
     assert!(refused.stderr.contains(&format!("refusing to write to {device}:")), "{refused}");
     assert!(refused.stderr.contains("is mounted at"), "{refused}");
     assert!(refused.stderr.contains("allow_mounted_write=1"), "{refused}");
-    // The last MiB of a new filesystem holds nothing.
+    // The last MiB of a new filesystem is free.
     let beyond = line("--rw=randwrite --offset=31m --allow_mounted_write=1");
     ours(&program, &beyond).ends_with(0);
 }
 
 #[test]
-fn what_another_device_is_made_of_is_not_written() {
+fn a_member_of_another_device_is_not_written() {
     require_root!();
     let (program, (device, _dir)) = (program(), device());
     let _above = BlockDevice::on(Path::new(device.path()));
@@ -117,7 +117,7 @@ fn what_another_device_is_made_of_is_not_written() {
 }
 
 #[test]
-fn natively_a_device_is_written_if_it_is_empty_or_named() {
+fn native_runs_write_empty_or_named_devices_only() {
     require_root!();
     let (program, (device, dir)) = (program(), device());
     let job = format!("[a]\nfilename={}\nsize=1m\nrw=randwrite\nverify=crc32c\n", device.path());
@@ -129,7 +129,7 @@ fn natively_a_device_is_written_if_it_is_empty_or_named() {
         program.run(words.into_iter().chain([target.as_str()]).chain(more.iter().copied()))
     };
     run(&["w.fio"]).ends_with(0);
-    // Now there is something on it.
+    // The device is not empty any more.
     let refused = run(&["w.fio"]).ends_with(3);
     assert!(refused.stderr.contains("it is not empty"), "{refused}");
     assert!(refused.stderr.contains("--erase"), "{refused}");
@@ -141,7 +141,7 @@ fn natively_a_device_is_written_if_it_is_empty_or_named() {
 }
 
 #[test]
-fn other_devices_and_missing_ones_are_no_places_for_files() {
+fn missing_and_foreign_device_paths_are_refused() {
     let program = program();
     for (path, why) in [("/dev/null", "no block device"), ("/dev/no-such-disk", "No such file")] {
         let ran = ours(&program, &format!("--filename={path} --size=1m --rw=write")).ends_with(1);

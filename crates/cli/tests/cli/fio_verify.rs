@@ -1,5 +1,5 @@
-//! Jobs that verify what they write: good data is never reported as corrupt, whatever public
-//! reports say of the original, and bad data is found.
+//! Jobs that verify what they write: good data is never reported as corrupt, contrary to some
+//! public bug reports about the original, and bad data is found.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,20 +14,20 @@ const CORPUS: &str = include_str!("../../../../testkit/corpus/fio-verify.txt");
 const OVERLAPPING: &str =
     "--name=v --rw=randwrite:4 --bs=512 --size=128k --verify=xxhash --write_iolog=log";
 
-/// Number of the issue, if somebody has reported it, and the command line.
+/// Issue number, if the case was reported, and command line of each case.
 fn corpus() -> Vec<(&'static str, &'static str)> {
     let lines = CORPUS.lines().filter(|line| !line.starts_with('#'));
     lines.map(|line| line.split_once(' ').unwrap()).collect()
 }
 
-/// Ours, where no fio is installed that could.
+/// Runs treering with a PATH that has no installed fio.
 fn ours(dir: &Path, line: &str) -> FinishedCommand {
     let program = program();
     let mut command = program.command(["fio", "--no-store"].into_iter().chain(line.split(' ')));
     FinishedCommand::run(command.current_dir(dir).env("PATH", "/no/such/directory"))
 }
 
-/// Kind of the first bad block that an output complains of.
+/// Kind of the first bad block in the output.
 fn complaint(text: &str) -> String {
     let is_one = |line: &&str| line.contains("verify: bad") || line.contains("verify failed");
     let Some(line) = text.lines().find(is_one) else { return "good".to_owned() };
@@ -46,7 +46,7 @@ fn good_data_is_not_reported_as_corrupt() {
 }
 
 #[test]
-fn each_place_is_read_back_once_where_writes_overlap() {
+fn overlapping_writes_are_verified_once_for_each_offset() {
     let dir = temp_dir();
     ours(dir.path(), OVERLAPPING).ends_with(0);
     let log = fs::read_to_string(dir.path().join("log")).unwrap();
@@ -62,7 +62,7 @@ fn each_place_is_read_back_once_where_writes_overlap() {
 }
 
 #[test]
-fn a_block_that_changed_is_found_where_writes_overlap() {
+fn a_changed_block_is_found_among_overlapping_writes() {
     let dir = temp_dir();
     ours(dir.path(), &format!("{OVERLAPPING} --do_verify=0")).ends_with(0);
     let log = fs::read_to_string(dir.path().join("log")).unwrap();

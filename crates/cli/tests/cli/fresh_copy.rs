@@ -11,7 +11,7 @@ use treering_testkit::{LoopFs, require_loop_fs, require_root};
 
 use crate::program;
 
-/// Files beside each other that were not written one after the other.
+/// Creates files that are neighbours in a directory but were not written one after the other.
 fn age(top: &Path) {
     let name = |dir: usize, file: usize| top.join(format!("d{dir}/f{file}"));
     for dir in 0..10 {
@@ -21,7 +21,7 @@ fn age(top: &Path) {
         for dir in 0..10 {
             fs::write(name(dir, file), vec![b'x'; 20_000 + (file * 7919) % 50_000]).unwrap();
         }
-        // So that the filesystem has no chance to put them in order.
+        // The sync prevents the filesystem from allocating neighbours together.
         treering_sys::sync_filesystem(File::open(top).unwrap().as_fd()).unwrap();
     }
     symlink("d1/f1", top.join("link")).unwrap();
@@ -55,7 +55,7 @@ fn a_used_filesystem_costs_more_than_its_fresh_copy() {
         let copied = &reported["copied"];
         assert_eq!((copied["files"].as_u64(), copied["failed"].as_u64()), (Some(401), Some(0)));
         assert_eq!((&copied["hard_links"], &copied["symlinks"]), (&1.into(), &1.into()));
-        // The hole is none of the content.
+        // A hole does not count as content.
         assert!(copied["bytes"].as_u64().unwrap() < 24 << 20, "{kind} {copied}");
         assert_eq!(reported["fresh"]["files"], reported["aged"]["files"]);
         assert_eq!(reported["same_order"], true, "{kind}");
@@ -70,7 +70,7 @@ fn a_used_filesystem_costs_more_than_its_fresh_copy() {
             read.and_then(Value::as_f64).unwrap()
         };
         assert!(modelled("aged") > modelled("fresh"), "{kind} {reported}");
-        // Without permission to trace there are none, and a line says so.
+        // Without permission to trace, there are no seeks, and a caution says so.
         match (seeks(&reported, false), seeks(&reported, true)) {
             (Some(aged), Some(fresh)) => assert!(aged > 2 * fresh, "{kind} {aged} {fresh}"),
             _ => assert!(
@@ -105,10 +105,10 @@ fn a_copy_in_a_directory_is_removed_again() {
     program().run(["layout", from, "--fresh-copy", "--sample", "5"]).ends_with(2);
 }
 
-/// Case of a published script whose `mkfs.ext4 -f` fails, so that each copy is put beside the
+/// Reproduces a published script whose `mkfs.ext4 -f` fails, so that each copy is put beside the
 /// earlier ones.
 #[test]
-fn a_copy_beside_older_copies_is_not_called_fresh_in_silence() {
+fn a_copy_beside_older_copies_is_cautioned() {
     require_root!();
     require_loop_fs!("ext4");
     let (aged, unaged) = (LoopFs::new("ext4", 400), LoopFs::new("ext4", 400));
@@ -144,7 +144,7 @@ fn an_interrupted_comparison_leaves_nothing() {
     let program = program();
     let words = ["--fresh-copy", "--repeat=1000", "--on", on.to_str().unwrap()];
     let running = program.start(["layout", aged.path().to_str().unwrap()].iter().chain(&words));
-    // The copy is made.
+    // The test waits until the copy has begun.
     for _ in 0..500 {
         if on.join("copy-1/d1").exists() {
             break;
@@ -157,7 +157,7 @@ fn an_interrupted_comparison_leaves_nothing() {
 }
 
 #[test]
-fn a_place_that_is_too_small_says_so() {
+fn a_target_that_is_too_small_is_reported() {
     require_root!();
     require_loop_fs!("ext4");
     let (aged, fresh) = (LoopFs::new("ext4", 200), LoopFs::new("ext4", 16));

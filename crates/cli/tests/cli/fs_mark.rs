@@ -1,4 +1,4 @@
-//! fs_mark from outside: output and trees of the original and of treering, side by side.
+//! fs_mark as a user runs it: output and trees of the original and of treering, side by side.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -48,7 +48,7 @@ fn fourth_column(text: &str) -> Vec<f64> {
     rows(text).iter().map(|row| row[3].parse().unwrap()).collect()
 }
 
-/// Paths below a directory, random characters and times as letters.
+/// Paths below a directory, with random characters and times replaced by letters.
 fn shapes(top: &Path) -> BTreeSet<String> {
     let mut shapes = BTreeSet::new();
     let mut pending = vec![PathBuf::new()];
@@ -99,7 +99,7 @@ const LINES: [&str; 9] = [
 ];
 
 #[test]
-fn headers_rows_logs_and_files_are_those_of_the_original() {
+fn headers_rows_logs_and_files_equal_the_original() {
     let Some(original) = original() else { return };
     for words in LINES {
         let (program, other) = (program(), temp_dir());
@@ -141,7 +141,7 @@ fn a_log_that_cannot_be_opened_is_reported_as_by_the_original() {
     assert_eq!(theirs.stderr, line);
 }
 
-/// The calls of the workers on files, in words that both programs share.
+/// Calls of each worker on files, in a form that is the same for both programs.
 fn by_worker(command: &Command, dir: &Path) -> Option<Vec<Vec<String>>> {
     let calls = "mkdir,mkdirat,open,openat,openat2,write,fsync,sync,unlink,unlinkat";
     let mut by_process: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -180,7 +180,7 @@ fn word(call: &str) -> Option<String> {
 }
 
 #[test]
-fn workers_make_the_calls_of_the_original() {
+fn calls_of_workers_equal_the_original() {
     let Some(original) = original() else { return };
     for method in 0..=6 {
         let words = format!("-d a -d b -D 4 -N 2 -n 3 -s 20000 -S {method}");
@@ -197,7 +197,7 @@ fn workers_make_the_calls_of_the_original() {
 }
 
 #[test]
-fn command_lines_of_the_wild_work_and_their_rows_can_be_read() {
+fn published_command_lines_work_and_their_rows_can_be_parsed() {
     for (words, rows) in [
         ("-D 100 -S0 -n 10 -s 1 -L 30 -d s/0 -d s/1 -d s/2 -d s/3 -d s/4 -d s/5 -d s/6 -d s/7", 30),
         ("-D 10000 -S 0 -n 100 -s 0 -L 2 -d s/0 -d s/1", 2),
@@ -239,7 +239,7 @@ fn a_classic_trial_has_the_true_rate_beside_the_row() {
 }
 
 #[test]
-fn a_link_is_the_tool_and_echoes_its_words() {
+fn a_link_runs_the_tool_and_prints_its_command_line() {
     let program = program();
     let link = program.home().join("fs_mark");
     symlink(env!("CARGO_BIN_EXE_treering"), &link).unwrap();
@@ -254,7 +254,7 @@ fn a_link_is_the_tool_and_echoes_its_words() {
 }
 
 #[test]
-fn wrong_command_lines_end_with_1_in_the_originals_words() {
+fn invalid_command_lines_exit_with_1_and_the_original_message() {
     let program = program();
     for (words, said) in [
         ("", "Must specify at least one directory with -d switch\n"),
@@ -273,13 +273,13 @@ fn wrong_command_lines_end_with_1_in_the_originals_words() {
         assert!(ran.stderr.contains(said) && ran.stdout.is_empty(), "{words}: {ran}");
         assert!(!program.home().join("a").exists(), "{words}");
     }
-    // Natively as everywhere else.
+    // Native runs have the usual exit code.
     program.run(["run", "fs_mark", "--dir", "a", "--sync-method", "9"]).ends_with(2);
     program.run(["run", "fs_mark", "--dir", "a", "-Q"]).ends_with(2);
 }
 
 #[test]
-fn what_the_original_dies_of_works() {
+fn command_lines_that_crash_the_original_work() {
     let program = program();
     let long = "long-".repeat(40);
     classic(&program, &format!("-d {long} -D 4 -n 3")).ends_with(0);
@@ -292,14 +292,14 @@ fn what_the_original_dies_of_works() {
     assert_eq!(rows(&ran.stdout)[0][1], "70");
     let ran = classic(&program, "-d missing/below -n 1").ends_with(1);
     let ran = ran.complains("fill_dir:mkdir missing/below failed: No such file or directory");
-    // The original has said how it runs before.
+    // The original prints its parameters before the error.
     assert!(ran.stdout.starts_with("\n#  fs_mark  -d  missing/below"), "{ran}");
     assert!(ran.stdout.ends_with("Files/sec     App Overhead\n"), "{ran}");
 }
 
 /// `-N 0` stays in one subdirectory, and without `-N` the time decides.
 #[test]
-fn the_printed_command_tells_no_turns_from_turns_of_no_files() {
+fn the_printed_command_keeps_an_iteration_count_of_zero() {
     let program = program();
     for words in ["-d a -D 3 -n 5 -N 0", "-d a -D 3 -n 5", "-d a -D 3 -n 5 -N 2"] {
         classic(&program, words).ends_with(0);
@@ -328,7 +328,7 @@ fn names_that_collide_are_reported() {
 }
 
 #[test]
-fn a_full_filesystem_is_a_normal_end_and_its_row_is_kept() {
+fn a_full_filesystem_is_a_normal_end_with_a_row() {
     require_root!();
     for workers in ["processes", "threads"] {
         let (program, place) = (program(), LoopFs::in_memory(8));
@@ -354,20 +354,20 @@ fn a_full_filesystem_is_a_normal_end_and_its_row_is_kept() {
 }
 
 #[test]
-fn a_filesystem_that_is_too_small_is_refused_as_by_the_original() {
+fn a_small_filesystem_is_refused_like_the_original() {
     require_root!();
     let (program, place) = (program(), LoopFs::in_memory(8));
     let words = format!("-n 1000 -s 30000 -d {}", place.path().display());
     let ran = classic(&program, &words).ends_with(1);
-    let said = format!(
+    let message = format!(
         "Insufficient free space in {} to create 1000 new files, exiting\n",
         place.path().display()
     );
-    assert!(ran.stdout.ends_with(&said), "{ran}");
+    assert!(ran.stdout.ends_with(&message), "{ran}");
 }
 
 #[test]
-fn an_iteration_that_does_not_fit_is_refused_with_the_finished_ones_kept() {
+fn an_iteration_that_does_not_fit_keeps_finished_ones() {
     require_root!();
     let (program, place) = (program(), LoopFs::in_memory(8));
     let words = format!("-n 100 -s 30000 -S 0 -L 9 -d {}", place.path().display());
@@ -375,8 +375,8 @@ fn an_iteration_that_does_not_fit_is_refused_with_the_finished_ones_kept() {
     let numbers = |row: &&Vec<String>| row[0].parse::<u32>().is_ok();
     assert_eq!(rows(&ran.stdout).iter().filter(numbers).count(), 2, "{ran}");
     let path = place.path().to_str().unwrap();
-    let said = format!("Insufficient free space in {path} to create 100 new files, exiting\n");
-    assert!(ran.stdout.ends_with(&said), "{ran}");
+    let message = format!("Insufficient free space in {path} to create 100 new files, exiting\n");
+    assert!(ran.stdout.ends_with(&message), "{ran}");
     let trial = last(&program);
     assert!(failure(&trial).contains(path), "the path is named");
     assert_eq!(trial.tasks.iter().filter(|task| task.files == 100).count(), 2);
@@ -419,13 +419,13 @@ fn a_native_run_makes_measures_and_removes() {
         assert!(metric(&trial, "unlink", "files_per_second").unwrap() > 0.0);
         assert_eq!(fs::read_dir(program.home().join("w")).unwrap().count(), 0);
         let primary: Vec<_> = trial.metrics.iter().filter(|metric| metric.primary).collect();
-        // The rate, and the p99 of fsync.
+        // Primary metrics are the rate, and the p99 of fsync.
         assert_eq!(primary.len(), 2);
     }
 }
 
 #[test]
-fn native_roots_can_be_kept_and_are_refused_when_there() {
+fn native_trees_can_be_kept_and_are_refused_if_present() {
     let program = program();
     let words = ["run", "fs_mark", "--dir", "w", "--files", "3", "--size", "0", "--unlink", "end"];
     program.run(words.iter().chain(&["--keep"])).ends_with(0);
@@ -435,14 +435,14 @@ fn native_roots_can_be_kept_and_are_refused_when_there() {
 }
 
 #[test]
-fn a_native_run_until_full_ends_well_and_a_repeat_makes_the_same_names() {
+fn a_native_run_until_full_succeeds_and_repeats_the_same_names() {
     require_root!();
     let names = |place: &LoopFs| {
         let program = program();
         let dir = place.path().join("w");
         let words = ["run", "fs_mark", "--until-full", "--files", "30", "--size", "30000", "-S"];
-        let rest = ["none", "--keep", "--seed", "3", "--dir", dir.to_str().unwrap()];
-        program.run(words.iter().chain(&rest)).ends_with(0);
+        let more_words = ["none", "--keep", "--seed", "3", "--dir", dir.to_str().unwrap()];
+        program.run(words.iter().chain(&more_words)).ends_with(0);
         assert_eq!(last(&program).ending, Ending::Completed);
         treering_testkit::tree_of(&dir).into_keys().collect::<Vec<_>>()
     };
@@ -452,7 +452,7 @@ fn a_native_run_until_full_ends_well_and_a_repeat_makes_the_same_names() {
 }
 
 #[test]
-fn an_interrupt_lets_the_iteration_finish() {
+fn an_interrupt_ends_after_the_current_iteration() {
     let program = program();
     let words = "fs_mark -d a -n 300 -s 1 -S 1 -L 1000 --summary";
     let run = program.start(words.split_whitespace());
@@ -477,7 +477,7 @@ fn an_interrupt_lets_the_iteration_finish() {
 }
 
 #[test]
-fn several_filesystems_are_worked_on_at_once() {
+fn several_filesystems_are_used_concurrently() {
     require_loop_fs!("ext4");
     let (program, first, second) = (program(), LoopFs::new("ext4", 64), LoopFs::in_memory(16));
     let words = format!(
@@ -492,7 +492,7 @@ fn several_filesystems_are_worked_on_at_once() {
 }
 
 #[test]
-fn a_comparison_of_filesystems_takes_it_as_its_job() {
+fn fs_mark_is_the_job_of_a_filesystem_comparison() {
     require_loop_fs!("ext4");
     require_loop_fs!("xfs");
     let program = program();
@@ -526,7 +526,7 @@ fn a_comparison_of_filesystems_takes_it_as_its_job() {
 
 /// `-L` keeps the files whatever its number is, like the original.
 #[test]
-fn files_are_kept_where_iterations_are_given_even_none() {
+fn files_are_kept_if_iterations_are_given() {
     let program = program();
     let files = |words: &str| {
         classic(&program, words).ends_with(0);

@@ -15,10 +15,11 @@ fn with_lists(lists: &FourLists) -> Program {
     program
 }
 
-/// Runs natively in this directory.
+/// Words of a native run in this directory.
 fn words<'a>(dir: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
-    let before = ["run", "compilebench", "--dataset", "./lists", "--dir", dir.to_str().unwrap()];
-    [&before, more].concat()
+    let first_words =
+        ["run", "compilebench", "--dataset", "./lists", "--dir", dir.to_str().unwrap()];
+    [&first_words, more].concat()
 }
 
 #[test]
@@ -37,7 +38,7 @@ fn a_run_that_does_not_fit_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn inodes_can_be_too_few_as_well() {
+fn a_lack_of_inodes_is_reported() {
     require_loop_fs!("ext4");
     let program = with_lists(&FourLists::wide(800, 1));
     let place = LoopFs::with_options("ext4", 64, &["-N", "1024"]);
@@ -169,7 +170,7 @@ fn a_classic_run_warns_and_goes_on_until_the_disk_is_full() {
 }
 
 #[test]
-fn fill_makes_the_filesystem_as_full_as_asked() {
+fn fill_reaches_the_requested_utilization() {
     require_loop_fs!("ext4");
     let program = with_lists(&FourLists::wide(100, 20_000));
     let place = LoopFs::new("ext4", 200);

@@ -58,9 +58,9 @@ fn a_plan_runs_on_all_clients_each_in_its_mount() {
     let program = program();
     let mut command = program.command(["compare", "--quiet", "--store"]);
     let ran = FinishedCommand::run(command.arg(&store).arg(&plan)).ends_with(0);
-    let all = trials(&store);
-    assert_eq!(all.len(), 2, "{ran}");
-    for trial in &all {
+    let all_trials = trials(&store);
+    assert_eq!(all_trials.len(), 2, "{ran}");
+    for trial in &all_trials {
         assert_eq!(trial.ending, Ending::Completed, "{ran}");
         assert!(fact(trial, "ranks.mount").unwrap().starts_with("fuse"), "{ran}");
         let codes = trial.cautions.iter().map(|caution| caution.code);
@@ -72,7 +72,7 @@ fn a_plan_runs_on_all_clients_each_in_its_mount() {
 }
 
 #[test]
-fn a_client_that_is_cut_off_ends_the_run_with_its_rank() {
+fn a_disconnected_client_ends_the_run_with_its_rank() {
     let Some(mpi) = prepared() else { return };
     let (shared, data) = (GlusterClients::new(4, 600), temp_dir());
     let store = data.path().join("results.db");
@@ -86,13 +86,13 @@ fn a_client_that_is_cut_off_ends_the_run_with_its_rank() {
     assert_ne!(ran.code, Some(0), "{ran}");
     let trial = only(&store);
     let Ending::Failed { why } = &trial.ending else { panic!("{:?}", trial.ending) };
-    // The client gives up by itself, or its rank is given up.
+    // Either the client reports the error, or its rank is lost.
     let is_named = why.contains("Transport endpoint is not connected") || why.contains("rank 2 on");
     assert!(is_named, "{why}");
 }
 
 #[test]
-fn a_full_brick_ends_the_run_and_says_so() {
+fn a_full_brick_ends_the_run_with_an_error() {
     let Some(mpi) = prepared() else { return };
     let (shared, data) = (GlusterClients::new(2, 400), temp_dir());
     let store = data.path().join("results.db");

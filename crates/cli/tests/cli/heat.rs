@@ -1,4 +1,4 @@
-//! Hot data from block traces, and where they lie on the device.
+//! Hot data from block traces, and their location on the device.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::program;
 use crate::trial::last;
 
 #[test]
-fn requests_are_put_to_files_and_places() {
+fn requests_are_attributed_to_files_and_regions() {
     require_root!();
     require_loop_fs!("xfs");
     let place = LoopFs::new("xfs", 400);
@@ -45,7 +45,7 @@ fn requests_are_put_to_files_and_places() {
     assert_eq!(heat.hottest_files[0].counts.reads, 1000);
     let hot = &heat.hottest_ranges[..2];
     assert!(hot.iter().all(|range| range.offset < 2 << 20), "{hot:?}");
-    // What the device got lies where the calls went to.
+    // Requests to the device have the locations of the calls.
     let requests = layer(of(LayoutHeat::KIND, LayoutHeat::REQUESTS).last().unwrap());
     let hottest = |heat: &LayoutHeat| {
         let cells = heat.cells.iter().enumerate();
@@ -59,7 +59,7 @@ fn requests_are_put_to_files_and_places() {
 }
 
 #[test]
-fn a_trace_tells_which_files_were_hot() {
+fn a_trace_shows_which_files_were_hot() {
     require_root!();
     require_loop_fs!("ext4");
     let place = LoopFs::new("ext4", 64);
@@ -92,8 +92,8 @@ fn a_trace_tells_which_files_were_hot() {
     let free = reported["device"]["free_bytes"].as_u64().unwrap();
     assert!((3 << 20..=4 << 20).contains(&free), "what is gone is free: {free}");
     let page = program.run(words).ends_with(0).stdout;
-    let said = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("sub/hot") && said.contains("space that is free now"), "{page}");
+    let output = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(output.contains("sub/hot") && output.contains("space that is free now"), "{page}");
     let html = program.run(words.iter().chain(&["--format", "html"])).ends_with(0).stdout;
     assert!(html.contains("map-hot"));
     let other = LoopFs::new("ext4", 16);
@@ -106,7 +106,7 @@ fn a_trace_tells_which_files_were_hot() {
 }
 
 #[test]
-fn requests_that_cannot_be_put_to_files_are_reported_of() {
+fn unattributed_requests_are_reported() {
     require_root!();
     require_loop_fs!("btrfs");
     let place = LoopFs::new("btrfs", 256);

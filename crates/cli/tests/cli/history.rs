@@ -8,12 +8,12 @@ use treering_testkit::Program;
 
 use crate::program;
 
-/// Logs of fs_mark, one for each day of a month; the rate from a day on is another one.
+/// Creates fs_mark logs, one for each day of a month.
 pub(crate) fn month(rate: impl Fn(u32) -> f64) -> Program {
     let program = program();
     let mut log = String::new();
     for day in 1..=28 {
-        // Scatter of about one percent, without chance.
+        // The scatter of about one percent is deterministic.
         let rate = rate(day) * (1.0 + f64::from(day * day * 37 % 29) / 1400.0);
         _ = write!(
             log,
@@ -36,7 +36,7 @@ fn data(program: &Program, words: &[&str]) -> Value {
 }
 
 #[test]
-fn a_change_of_level_has_its_day_its_size_and_its_interval() {
+fn a_change_of_level_has_a_day_a_size_and_an_interval() {
     let program = month(|day| if day < 17 { 1000.0 } else { 900.0 });
     let found = data(&program, &[]);
     assert_eq!(found["format"], "treering history");
@@ -72,7 +72,7 @@ fn a_month_without_a_change_has_none_and_one_bad_day_is_suspect() {
 }
 
 #[test]
-fn the_gate_knows_what_is_recent_and_better_is_no_fault() {
+fn the_gate_ignores_old_changes_and_improvements() {
     let program = month(|day| if day < 17 { 1000.0 } else { 900.0 });
     program.run(["history", "--gate"]).ends_with(0);
     program.run(["history", "--gate", "--recent", "12"]).ends_with(1);
@@ -84,12 +84,12 @@ fn the_gate_knows_what_is_recent_and_better_is_no_fault() {
     ignoring("15%", 0);
     ignoring("a lot", 2);
     month(|day| if day < 25 { 900.0 } else { 1000.0 }).run(["history", "--gate"]).ends_with(0);
-    // One label is one point.
+    // All trials have one label, so the history has one point.
     program.run(["history", "--by", "label", "--gate"]).ends_with(5);
 }
 
 #[test]
-fn what_is_not_there_is_named_with_what_is() {
+fn unknown_names_are_reported_with_the_known_ones() {
     let program = month(|_| 1000.0);
     program.run(["history", "--by", "weather"]).ends_with(2).complains("weather");
     let ran = program.run(["history", "--metric", "speed"]).ends_with(2);
@@ -99,7 +99,7 @@ fn what_is_not_there_is_named_with_what_is() {
 }
 
 #[test]
-fn an_acknowledged_change_is_known_and_stops_no_gate() {
+fn an_acknowledged_change_passes_the_gate() {
     let program = month(|day| if day < 17 { 1000.0 } else { 900.0 });
     let gate = |code: i32| {
         program.run(["history", "--gate", "--recent", "20"]).ends_with(code);
@@ -111,18 +111,18 @@ fn an_acknowledged_change_is_known_and_stops_no_gate() {
     acknowledge("2025-11-18").ends_with(2).complains("no change of level begins at this point");
     acknowledge("2025-11-18").ends_with(2).complains("2025-11-17");
     program.run(["history", "--acknowledge", "2025-11-17"]).ends_with(2).complains("--reason");
-    let said = acknowledge("2025-11-17").ends_with(0);
-    said.complains("worse from 2025-11-17 on is known: known: compiler 14");
+    let acknowledged = acknowledge("2025-11-17").ends_with(0);
+    acknowledged.complains("worse from 2025-11-17 on is known: known: compiler 14");
     gate(0);
     let found = data(&program, &[]);
     assert_eq!(found["series"][0]["changes"][0]["known"], "known: compiler 14", "{found}");
     let page = program.run(["history"]).ends_with(0).stdout;
     assert!(page.contains("known, worse (-9.9 %) from 2025-11-17 on"), "{page}");
-    // Points of another key are the same change.
+    // A history by another key has the same changes.
     let found = data(&program, &["--by", "import.lines"]);
     assert_eq!(found["series"][0]["changes"][0]["known"], "known: compiler 14", "{found}");
 
-    // An export and a pack carry it.
+    // Exports and packs include the acknowledgement.
     let export = program.home().join("export.json");
     let export = export.to_str().unwrap();
     program.run(["export", "-o", export]).ends_with(0);

@@ -23,8 +23,8 @@ fn saved(program: &Program, kind: &str, name: &str) -> LoopFs {
     let dir = mounted.path().join("aged");
     fs::create_dir(&dir).unwrap();
     let words = ["age", dir.to_str().unwrap(), "-p", "mail", "--live", "10M", "--quiet"];
-    let rest = ["--until", "operations=300", "--save", name];
-    program.run(words.iter().chain(&rest)).ends_with(0);
+    let more_words = ["--until", "operations=300", "--save", name];
+    program.run(words.iter().chain(&more_words)).ends_with(0);
     mounted
 }
 
@@ -32,13 +32,13 @@ fn image(program: &Program, name: &str) -> PathBuf {
     program.data().join("images").join(name)
 }
 
-/// Names of the entries in the directory of images.
+/// Names of the entries in the image directory.
 fn left(program: &Program) -> Vec<String> {
-    let all = fs::read_dir(program.data().join("images")).into_iter().flatten();
-    all.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    let entries = fs::read_dir(program.data().join("images")).into_iter().flatten();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// A plan whose trials start from an image.
+/// Writes a plan whose trials start from an image.
 fn plan(program: &Program, kind: &str, image: &str, mebibytes: u64) -> String {
     let path = program.home().join(format!("{kind}-{mebibytes}.toml"));
     let text = format!(
@@ -65,7 +65,7 @@ fn every_trial_of_a_plan_starts_from_the_saved_image() {
         require_loop_fs!(kind);
         let program = program();
         let mounted = saved(&program, kind, "old");
-        // It is mounted again, as it was.
+        // The filesystem is mounted again, with the same files.
         assert!(mounted.path().join("aged/age-0").is_dir(), "{kind}");
         let aged = last(&program);
         let shown = program.run(["image", "show", "old"]).ends_with(0).stdout;
@@ -73,13 +73,14 @@ fn every_trial_of_a_plan_starts_from_the_saved_image() {
             assert!(shown.contains(wanted), "{kind}: {wanted}: {shown}");
         }
         program.run(["image", "verify"]).ends_with(0);
-        // The file that is restored has the same tree.
+        // The restored file contains the same tree.
         let file = program.home().join("restored");
         let file = file.to_str().unwrap();
         program.run(["image", "restore", "old", "--to", file]).ends_with(0);
         program.run(["image", "restore", "old", "--to", file]).ends_with(3).complains("exists");
         let files = tree_of(mounted.path()).len();
-        // A second btrfs of one UUID is at times refused (EEXIST) while others come and go.
+        // A second btrfs with the same UUID is sometimes refused (EEXIST) while others are mounted
+        // or unmounted.
         let _mounted = (kind != "btrfs").then_some(mounted);
         let looked = program.run(["layout", file, "--format", "json"]).ends_with(0).stdout;
         assert!(looked.contains(&format!("\"files\":{files},")), "{kind}: {files}: {looked}");
@@ -102,7 +103,7 @@ fn every_trial_of_a_plan_starts_from_the_saved_image() {
 }
 
 #[test]
-fn what_is_not_what_was_saved_is_refused() {
+fn a_damaged_image_is_refused() {
     require_root!();
     require_loop_fs!("ext4");
     let program = program();
@@ -143,8 +144,8 @@ fn what_is_not_what_was_saved_is_refused() {
     copy("text", &|folder| fs::write(folder.join("image.json"), "no JSON").unwrap());
     copy("pipe", &|folder| {
         fs::remove_file(folder.join("content.zst")).unwrap();
-        let made = Command::new("mkfifo").arg(folder.join("content.zst")).status().unwrap();
-        assert!(made.success());
+        let outcome = Command::new("mkfifo").arg(folder.join("content.zst")).status().unwrap();
+        assert!(outcome.success());
     });
     copy("bare", &|folder| fs::remove_file(folder.join("content.zst")).unwrap());
     program.run(["image", "verify", "same", "good"]).ends_with(0);
@@ -166,7 +167,7 @@ fn what_is_not_what_was_saved_is_refused() {
     }
     let listed = program.run(["image", "list"]).ends_with(0).stdout;
     assert!(listed.contains("it has version 2"), "{listed}");
-    // Another layout than at saving is another filesystem, whatever the content says.
+    // A layout that differs from the saved one means another filesystem, whatever its content.
     copy("elsewhere", &|folder| in_record(folder, "\"placed_files\": ", "\"placed_files\": 1"));
     let results = temp_dir_in(Path::new("/dev/shm"));
     let store = results.path().join("results.treering");
@@ -185,7 +186,7 @@ fn what_is_not_what_was_saved_is_refused() {
 }
 
 #[test]
-fn a_block_device_gets_an_image_when_it_is_named_for_erasing_and_what_was_there_is_gone() {
+fn an_image_is_restored_to_a_device_named_for_erasing() {
     require_root!();
     for kind in ["ext4", "xfs", "btrfs"] {
         require_loop_fs!(kind);
@@ -193,7 +194,7 @@ fn a_block_device_gets_an_image_when_it_is_named_for_erasing_and_what_was_there_
         drop(saved(&program, kind, "old"));
         let place = temp_dir();
         let file = place.path().join("disk");
-        // Anything but zeros, to the last byte, and larger than the image.
+        // The file has no zeros, up to the last byte, and is larger than the image.
         fs::write(&file, vec![0xa5; usize::try_from((MIB + 8) << 20).unwrap()]).unwrap();
         let before = fs::read(&file).unwrap();
         let device = BlockDevice::on(&file);
@@ -213,7 +214,7 @@ fn a_block_device_gets_an_image_when_it_is_named_for_erasing_and_what_was_there_
         let words = ["compare", plan, "--store", store.to_str().unwrap(), "--quiet"];
         let erase = ["--erase", device.path()];
         let erasing = words.iter().chain(&erase);
-        // Not named, or without such an image: nothing is touched.
+        // If the device is not named, or the image does not exist, nothing is touched.
         program.run(words).ends_with(3).complains("--erase");
         fs::write(&path, text("none")).unwrap();
         program.run(erasing.clone()).ends_with(3).complains("no saved image 'none'");
@@ -223,7 +224,7 @@ fn a_block_device_gets_an_image_when_it_is_named_for_erasing_and_what_was_there_
         let kept = trials(&store);
         assert_eq!(kept.len(), 2);
         for trial in &kept {
-            // The second finds what the first removed.
+            // The second trial finds files that the first one removed.
             assert_eq!(trial.ending, treering_model::Ending::Completed, "{kind}");
             assert_eq!(trial.fact("image.name"), Some("old"));
             assert_eq!(trial.fact("image.fingerprint"), kept[0].fact("image.fingerprint"));
@@ -232,7 +233,7 @@ fn a_block_device_gets_an_image_when_it_is_named_for_erasing_and_what_was_there_
 }
 
 #[test]
-fn what_cannot_be_saved_leaves_nothing_and_the_filesystem_is_mounted() {
+fn a_failed_save_leaves_no_files_and_a_mounted_filesystem() {
     require_root!();
     require_loop_fs!("ext4");
     let small = LoopFs::in_memory(2);
@@ -247,15 +248,15 @@ fn what_cannot_be_saved_leaves_nothing_and_the_filesystem_is_mounted() {
     }
     fs::write(dir.join("noise"), &noise).unwrap();
     let target = dir.to_str().unwrap();
-    // The disk with the images is full.
+    // The filesystem of the images is full.
     let full = program().with_data(small.path());
     full.run(["image", "save", "old", target]).ends_with(3).complains("No space left");
     assert_eq!(left(&full), Vec::<String>::new());
     assert_eq!(fs::read(dir.join("noise")).unwrap(), noise);
-    // Images would be on the filesystem itself.
+    // The images would be on the filesystem itself.
     let inside = program().with_data(mounted.path().join("data"));
     inside.run(["image", "save", "old", target]).ends_with(3).complains("which is on");
-    // Somebody is in it.
+    // A process has a file open on the filesystem.
     let program = program();
     let open = fs::File::open(dir.join("noise")).unwrap();
     program.run(["image", "save", "old", target]).ends_with(3).complains("is in use");

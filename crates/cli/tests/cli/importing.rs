@@ -1,4 +1,4 @@
-//! Logs of other tools taken into the store, and compared.
+//! Logs of other tools: imported into the store, and compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -48,10 +48,10 @@ fn json(program: &Program, words: &[&str]) -> Value {
     serde_json::from_str(&program.run(words).ends_with(0).stdout).unwrap()
 }
 
-/// The codes of a comparison's cautions.
+/// Codes of the cautions of a comparison.
 fn codes(document: &Value) -> Vec<&str> {
-    let all = document["cautions"].as_array().unwrap();
-    all.iter().filter_map(|caution| caution["code"].as_str()).collect()
+    let listed_cautions = document["cautions"].as_array().unwrap();
+    listed_cautions.iter().filter_map(|caution| caution["code"].as_str()).collect()
 }
 
 #[test]
@@ -67,20 +67,21 @@ fn a_mail_with_two_sides_is_compared_within_one_run() {
     assert_eq!((&one["pairs"], &one["baseline_runs"]), (&6.into(), &1.into()));
     assert_eq!((&one["within_one_run"], &one["verdict"]), (&true.into(), &"single-run".into()));
     assert!((one["ratio"].as_f64().unwrap() - 2.0).abs() < 1e-9);
-    // All six pairs on one side: two of 64 outcomes. One kind has six pairs: nothing to correct.
+    // All six pairs favour one side, which are two of 64 outcomes. Only one kind has six pairs, so
+    // nothing is corrected.
     assert_eq!((&one["p"], &one["p_adjusted"]), (&0.03125.into(), &0.03125.into()));
     assert_eq!(document["gate"], "unclear");
     let has_better_or_worse = all.iter().any(|one| one["verdict"] != "single-run");
     assert!(!has_better_or_worse, "{document}");
     let codes = codes(&document);
     assert!(codes.contains(&"sizes_differ") && codes.contains(&"too_few_rounds"), "{codes:?}");
-    // Programs that take values for runs get none of one run.
+    // benchstat would take values of a single run for several runs, so it gets none.
     let benchstat = program.run([&report[..6], &["benchstat"]].concat()).ends_with(0);
     assert!(!benchstat.stdout.contains("read_tree"), "{benchstat}");
 }
 
 #[test]
-fn what_was_imported_is_not_imported_again() {
+fn imported_trials_are_not_imported_again() {
     let program = program();
     let mail = write_both(&program);
     program.run(["import", &mail, "--dry-run"]).ends_with(0);
@@ -92,13 +93,13 @@ fn what_was_imported_is_not_imported_again() {
     assert_eq!(count(&program), 4);
     program.run(["import", &mail, "--again"]).ends_with(0);
     assert_eq!(count(&program), 8);
-    // Without labels the file and the number of the output tell them apart.
+    // Without labels, the file name and the number of the output distinguish the trials.
     let list = json(&program, &["list", "--format", "json"]).to_string();
     assert!(list.contains("mail.txt#1") && list.contains("mail.txt#2"), "{list}");
 }
 
 #[test]
-fn an_export_comes_back_as_it_was() {
+fn an_imported_export_equals_the_original() {
     let program = program();
     let mail = write_both(&program);
     program.run(["import", &mail, "--label", "old,new"]).ends_with(0);
@@ -113,7 +114,7 @@ fn an_export_comes_back_as_it_was() {
 }
 
 #[test]
-fn files_without_logs_and_labels_that_do_not_fit_are_refused() {
+fn files_without_logs_and_wrong_numbers_of_labels_are_refused() {
     let program = program();
     let nothing = program.home().join("nothing.txt");
     fs::write(&nothing, "Dear all,\nnothing.\n").unwrap();
@@ -125,10 +126,10 @@ fn files_without_logs_and_labels_that_do_not_fit_are_refused() {
     assert!(!program.data().join("results.treering").exists(), "nothing is kept");
 }
 
-/// Figures computed by other means: ratios of medians of pairs lie within these intervals, and the
-/// p of thirty pairs, of which one or none speaks against the rest, is as small as that.
+/// The expected figures were computed by other means: ratios of medians of pairs lie within these
+/// intervals, and p is as small as thirty pairs with at most one exception imply.
 #[test]
-fn the_published_mail_says_more_than_its_author_saw() {
+fn the_published_mail_contains_an_unmentioned_difference() {
     let Some(path) = shared("seeds/001_26b0cef4a741bd4e.txt") else {
         skip("the published mail is not here");
         return;
@@ -143,12 +144,12 @@ fn the_published_mail_says_more_than_its_author_saw() {
     let pairs = |metric: &str| within.iter().find(|one| one["metric"] == metric).unwrap();
     let create = pairs("initial create/seconds");
     assert_eq!(create["pairs"], 30);
-    // All thirty are slower.
+    // All thirty pairs are slower.
     assert_eq!(create["p"], 2.0 / f64::from(1 << 30));
     assert_eq!(create["p_adjusted"], 9.0 * 2.0 / f64::from(1 << 30), "Holm over nine kinds");
     assert_eq!(pairs("delete compiled tree/seconds")["p_adjusted"], Value::Null, "four pairs");
     assert_eq!(pairs("row/classic_files_per_second")["pairs"], 30);
-    // Of the four figures of fio one differs by a third, of which the author said nothing.
+    // One of fio's four figures differs by a third, which the author did not mention.
     let fio: Vec<&Value> =
         all.iter().filter(|one| one["workload"] == "fio" && one["primary"] == true).collect();
     assert_eq!(fio.len(), 4);
@@ -163,7 +164,7 @@ fn the_published_mail_says_more_than_its_author_saw() {
     assert!(all.iter().all(|one| one["verdict"] == "single-run"), "no colour for one run");
 }
 
-/// Two runs that a web page glued into one line each, and two in one line.
+/// A web page lost its line breaks: two runs and the prompts before them are in one line.
 #[test]
 fn results_of_bonnie_are_labelled_by_their_files_and_compared() {
     let program = program();
@@ -182,7 +183,7 @@ fn results_of_bonnie_are_labelled_by_their_files_and_compared() {
     compared_bonnie(&program, 0.5);
 }
 
-/// The ratio of block writes of btrfs to those of ext3.
+/// Ratio of the block writes of btrfs to those of ext3.
 fn compared_bonnie(program: &Program, ratio: f64) {
     let words = ["report", "--baseline", "ext3", "--contender", "btrfs", "--format", "json"];
     let document = json(program, &words);
@@ -262,8 +263,8 @@ fn xz(text: &str) -> Vec<u8> {
     packed.finish().unwrap()
 }
 
-/// Results of MMTests: two runs of as many iterations, of fs_mark with one thread and with two, of
-/// fio, filebench, dbench, blogbench and bonnie++.
+/// Writes results of MMTests: two runs of fs_mark with one thread and with two, of fio, filebench,
+/// dbench, blogbench and bonnie++, with equal numbers of iterations.
 fn write_results(program: &Program) {
     let fs_mark = |threads: u32, rate: u32| {
         format!(
@@ -321,7 +322,7 @@ fn write_results(program: &Program) {
 }
 
 #[test]
-fn results_of_mmtests_are_taken_with_their_iterations() {
+fn results_of_mmtests_are_imported_with_iterations() {
     let program = program();
     write_results(&program);
     let said = program.run(["import", "log"]).ends_with(0);
@@ -346,20 +347,20 @@ fn results_of_mmtests_are_taken_with_their_iterations() {
     assert_eq!(runs("bonnie++", "block write/mib_per_second"), [("".into(), 2.into())]);
     let fio = json(&program, &["list", "--workload", "fio", "--format", "json"]).to_string();
     assert!(fio.contains("2018-11-12T05:20:0"), "as MMTests wrote down: {fio}");
-    // Again by other labels, one of the runs by itself, and one of its iterations.
+    // The results can be imported with other labels, one run by itself, and one of its iterations.
     let other = ["--store", "other.db", "--label", "a,b"];
     program.run([&["import", "log/base/iter-1", "log/new"][..], &other[..]].concat()).ends_with(0);
     let list = json(&program, &["list", "--store", "other.db", "--format", "json"]);
     let text = list.to_string();
     assert_eq!((text.matches("\"a\"").count(), text.matches("\"b\"").count()), (7, 14), "{list}");
-    // A single label is that of all.
+    // A single label applies to all outputs.
     program.run(["import", "log", "--label", "all", "--store", "one.db"]).ends_with(0);
     let list = json(&program, &["list", "--store", "one.db", "--format", "json"]).to_string();
     assert_eq!(list.matches("\"all\"").count(), 2 * 2 * 7, "{list}");
 }
 
 #[test]
-fn packed_files_are_unpacked_and_directories_of_others_refused() {
+fn compressed_files_are_read_and_foreign_directories_refused() {
     let program = program();
     let text = log([10, 11, 12, 13, 14, 15], "11");
     fs::write(program.home().join("a.gz"), gzip(&text)).unwrap();
@@ -385,8 +386,8 @@ fn one_file_that_cannot_be_read_does_not_stop_the_others() {
     program.run(["import", "log"]).ends_with(2).complains("fio.log.gz");
     assert_eq!(count(&program), 2 * 2 * 7 - 1);
     fs::write(program.home().join("a.log"), log([10, 11, 12, 13, 14, 15], "11")).unwrap();
-    let said = program.run(["import", "missing", "a.log", "none"]).ends_with(2);
-    assert!(said.stderr.contains("missing") && said.stdout.contains("none: "), "{said}");
+    let report = program.run(["import", "missing", "a.log", "none"]).ends_with(2);
+    assert!(report.stderr.contains("missing") && report.stdout.contains("none: "), "{report}");
     assert_eq!(count(&program), 2 * 2 * 7 + 1);
 }
 
@@ -403,16 +404,16 @@ fn run_and_imported(program: &Program, words: &[&str]) -> (Trial, Trial) {
     (last(program), store.load(store.find("last").unwrap()).unwrap())
 }
 
-/// The run names each tree's state and summary row from its plan, the import from the lines before:
-/// two tables that say the same.
+/// The run takes the tree states and summary rows from its plan, the import from earlier lines;
+/// both must agree.
 #[test]
-fn our_own_classic_compilebench_is_imported_as_what_it_was() {
+fn classic_compilebench_output_imports_as_the_same_trial() {
     let program = program();
     FourLists::tiny().write_to(&program.home().join("lists"));
     let words = ["compilebench", "-s", "lists", "-D", "w", "-i", "4", "-r", "150", "-n"];
     let (run, imported) = run_and_imported(&program, &words);
     assert_eq!(imported.ending, run.ending);
-    // Finding the filesystem's own order has no line of its own but for the creates.
+    // Finding the filesystem's own order prints no line, except for the creates.
     let is_reported = |task: &&TaskTotals| !matches!(&*task.kind, "walk native" | "remove native");
     let operation = |task: &TaskTotals| {
         [&task.kind, &task.subject, &task.state, &task.tally].map(String::clone)
@@ -436,7 +437,7 @@ fn our_own_classic_compilebench_is_imported_as_what_it_was() {
 }
 
 #[test]
-fn our_own_classic_fs_mark_is_imported_as_what_it_was() {
+fn classic_fs_mark_output_imports_as_the_same_trial() {
     let program = program();
     let words = ["fs_mark", "-d", "m/0", "-d", "m/1", "-n", "20", "-s", "1000", "-t", "4"];
     fs::create_dir(program.home().join("m")).unwrap();
@@ -459,7 +460,7 @@ fn our_own_classic_fs_mark_is_imported_as_what_it_was() {
 }
 
 #[test]
-fn our_own_classic_ffsb_is_imported_as_what_it_was() {
+fn classic_ffsb_output_imports_as_the_same_trial() {
     let program = program();
     let mut profile = Profile::new(
         "num_files=40\nnum_dirs=4",
@@ -479,9 +480,9 @@ fn run_and_imported_ffsb(program: &Program, profile: &Profile) -> Trial {
     assert_eq!(imported.ending, run.ending);
     assert_eq!(imported.beginning.target, "w");
     let value = |trial: &Trial, scope: &Scope, name: &str| {
-        let mut all = trial.metrics.iter();
-        let found = all.find(|metric| metric.name == name && metric.scope == *scope);
-        found.unwrap_or_else(|| panic!("no {name} of {scope:?}")).value
+        let mut all_metrics = trial.metrics.iter();
+        let matching = all_metrics.find(|metric| metric.name == name && metric.scope == *scope);
+        matching.unwrap_or_else(|| panic!("no {name} of {scope:?}")).value
     };
     let mut compared = 0;
     for metric in &run.metrics {
@@ -503,7 +504,7 @@ fn run_and_imported_ffsb(program: &Program, profile: &Profile) -> Trial {
         }
         compared += 1;
         let (ours, theirs) = (metric.value, value(&imported, scope, name));
-        // Seconds with two decimals, bytes with three digits.
+        // Seconds have two decimals, bytes three digits.
         assert!((theirs / ours - 1.0).abs() < 0.011, "{name} of {scope:?}: {ours} {theirs}");
         if name == "operations" {
             assert!((theirs - ours).abs() < 0.5, "{ours} {theirs}");
@@ -514,7 +515,7 @@ fn run_and_imported_ffsb(program: &Program, profile: &Profile) -> Trial {
 }
 
 #[test]
-fn our_own_classic_blogbench_is_imported_as_what_it_was() {
+fn classic_blogbench_output_imports_as_the_same_trial() {
     let (program, place) = (program(), temp_dir_in(Path::new("/dev/shm")));
     let dir = place.path().to_str().unwrap();
     let words = ["blogbench", "-d", dir, "-i", "2", "-s", "1", "-w", "1", "-r", "2"];
@@ -522,8 +523,11 @@ fn our_own_classic_blogbench_is_imported_as_what_it_was() {
     assert_eq!(imported.ending, run.ending);
     assert_eq!(imported.beginning.target, dir);
     let value = |trial: &Trial, name: &str| {
-        let mut all = trial.metrics.iter();
-        all.find(|metric| metric.name == name && metric.scope == Scope::Trial).unwrap().value
+        let mut all_metrics = trial.metrics.iter();
+        all_metrics
+            .find(|metric| metric.name == name && metric.scope == Scope::Trial)
+            .unwrap()
+            .value
     };
     for name in ["write_score", "read_score"] {
         assert!((value(&run, name) - value(&imported, name)).abs() < 0.5, "{name}");
@@ -534,7 +538,7 @@ fn our_own_classic_blogbench_is_imported_as_what_it_was() {
     }
 }
 
-/// An output of dbench at this rate, in 10^6 bytes per second, with passes of these milliseconds.
+/// Output of dbench at this rate, in 10^6 bytes per second, with passes of these milliseconds.
 fn dbench(rate: u32, passes_ms: &[u32]) -> String {
     let mut text = format!(
         "dbench version 4.00 - Copyright Andrew Tridgell 1999-2004\n\n\
@@ -575,7 +579,7 @@ fn runs_of_dbench_are_compared_by_the_time_of_a_pass() {
     assert!(!codes(&document).contains(&"unequal_work"), "it works for a given time");
 }
 
-/// An output of blogbench with rows of five seconds.
+/// Output of blogbench with rows of five seconds.
 fn blogbench(version: &str, rows: u32, blogs: u32) -> String {
     let mut text = format!(
         "\n{version}\n\nFrequency = 5 secs\nScratch dir = [/m]\nSpawning 3 writers...\n\
@@ -640,7 +644,7 @@ fn memory_does_not_grow_with_rows_or_trials() {
         text += &format!("     1 {row:>12}00            1        100.0             1000\n");
     }
     fs::write(&name, text).unwrap();
-    // As phases and metrics these rows are more than that.
+    // Phases and metrics for these rows exceed the limit.
     import_within(&program, 12_000, "rows.log").ends_with(0);
     let trial = last(&program);
     assert_eq!((trial.phases.len(), trial.metrics.len()), (30_000, 60_001));
@@ -661,7 +665,7 @@ fn memory_does_not_grow_with_rows_or_trials() {
 }
 
 #[test]
-fn no_command_is_offered_for_a_log_that_does_not_say_where_it_was_run() {
+fn a_log_without_a_directory_has_no_repeat_command() {
     let program = program();
     let summary = "intial create total runs 30 avg 25.69 MB/s (user 0.76s sys 1.35s)\n\
                    create total runs 5 avg 19.38 MB/s (user 0.71s sys 1.28s)\n";
@@ -688,7 +692,7 @@ fn table() -> String {
 }
 
 #[test]
-fn a_table_of_numbers_is_listed_compared_and_has_a_history() {
+fn a_table_of_numbers_is_listed_and_compared_with_a_history() {
     let program = program();
     let path = program.home().join("numbers.txt");
     fs::write(&path, table()).unwrap();
@@ -709,7 +713,7 @@ fn a_table_of_numbers_is_listed_compared_and_has_a_history() {
 }
 
 #[test]
-fn a_comparison_in_the_form_of_the_test_robot_is_read_back_as_means_without_a_verdict() {
+fn a_comparison_in_lkp_format_imports_as_means_without_verdict() {
     let program = program();
     fs::write(program.home().join("numbers.txt"), table()).unwrap();
     program.run(["import", "numbers.txt"]).ends_with(0);
@@ -731,7 +735,7 @@ fn a_table_that_has_grown_adds_only_its_new_rows() {
     let mut text = "time,metric,value,unit,direction,round\n".to_owned();
     let mut stored = 0;
     for day in 1..=4_u32 {
-        // The first days are measured once; later ones have a round without a number, too.
+        // The first days have one measurement; later ones also have a round without a number.
         for round in 0..=u32::from(day > 2) {
             let value = 100 + day + round;
             text += &format!("2026-04-{day:02},parse,{value},ms,lower,\n");
@@ -741,7 +745,7 @@ fn a_table_that_has_grown_adds_only_its_new_rows() {
         program.run(["import", path.to_str().unwrap()]).ends_with(0);
         assert_eq!(count(&program), stored, "day {day}");
     }
-    // Another metric of a time that is in the store: the first one is not stored again.
+    // A new metric for a stored time must not store the first metric again.
     text += "2026-04-04,copy,20,s,lower,\n";
     fs::write(&path, &text).unwrap();
     program.run(["import", path.to_str().unwrap()]).ends_with(0);
@@ -766,7 +770,7 @@ fn a_table_that_lacks_a_column_is_refused_with_the_nearest_name() {
 }
 
 #[test]
-fn commands_of_hyperfine_are_sides_with_rounds() {
+fn commands_of_hyperfine_are_variants_with_rounds() {
     let program = program();
     let path = program.home().join("export.json");
     let times = |seconds: f64| {
@@ -788,7 +792,7 @@ fn commands_of_hyperfine_are_sides_with_rounds() {
     assert!(codes(&document).contains(&"not_interleaved"), "{document}");
     let history = json(&program, &["history", "--by", "label", "--format", "json"]);
     assert_eq!(history["series"].as_array().unwrap().len(), 2, "{history}");
-    // A label for each side, not for each round.
+    // Labels are for sides, not for rounds.
     let other = program.home().join("other.db");
     let store = ["--store", other.to_str().unwrap()];
     program.run([&["import", path, "--label", "a,b"][..], &store].concat()).ends_with(0);

@@ -1,4 +1,4 @@
-//! Runs stopped by a signal or killed, their stored results, and the cleaning afterwards.
+//! Runs stopped by a signal or killed: their stored results, and the removal of their files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn with_files(files: u32) -> Program {
     program
 }
 
-/// A program whose results are on another filesystem than its home.
+/// Program with files whose results are on another filesystem than its home.
 fn with_files_and_results_apart(files: u32) -> (Program, TempDir) {
     let results = temp_dir_in(Path::new("/dev/shm"));
     (with_files(files).with_data(results.path().join("data")), results)
@@ -124,7 +124,7 @@ fn sigterm_ends_a_native_run_of_three_workers() {
 }
 
 #[test]
-fn a_kept_native_run_that_is_stopped_leaves_its_trees_and_no_mark() {
+fn a_stopped_run_with_keep_leaves_trees_without_a_mark() {
     let program = with_files(50);
     let mut run = start(&program, &[&LONG_NATIVE[..], &["--keep"]].concat());
     run.wait_for("initial create kernel-3 ");
@@ -137,7 +137,7 @@ fn a_kept_native_run_that_is_stopped_leaves_its_trees_and_no_mark() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_found_reported_and_removed() {
+fn leftovers_of_a_killed_run_are_found_reported_and_removed() {
     let (program, _results) = with_files_and_results_apart(100);
     let dir = program.home().join("w");
     fs::create_dir_all(dir.join("kernel-mine")).unwrap();
@@ -146,7 +146,7 @@ fn what_a_killed_run_left_is_found_reported_and_removed() {
     run.wait_for("initial create kernel-0 ");
     fs::write(dir.join("kernel-4000"), "a file").unwrap();
     wait_for_task(&store(&program), "initial create", "kernel-3");
-    // Nobody may clean up behind a run that goes on.
+    // Another process must not clean up after a run that is still running.
     program.run(["clean", "w"]).ends_with(3).complains("another run is working in");
     run.send("KILL");
     let ran = run.finish();
@@ -186,7 +186,7 @@ fn what_a_killed_run_left_is_found_reported_and_removed() {
 }
 
 #[test]
-fn what_a_killed_run_of_any_workload_left_is_removed() {
+fn leftovers_of_every_workload_are_removed() {
     let program = program();
     let job = "[a]\nrw=randwrite\nsize=1m\nruntime=60\ntime_based\n";
     fs::write(program.home().join("a.fio"), job).unwrap();
@@ -205,7 +205,7 @@ fn what_a_killed_run_of_any_workload_left_is_removed() {
     ];
     for workload in treering_registry::workloads() {
         let name = workload.manifest().name;
-        // Three have tests of their own: above, in `ffsb_places`, and in `commands`.
+        // These workloads are tested elsewhere: above, in `ffsb_places`, and in `command`.
         assert!(
             ["compilebench", "ffsb", "command"].contains(&name)
                 || long.iter().any(|words| words[0] == name),
@@ -214,10 +214,10 @@ fn what_a_killed_run_of_any_workload_left_is_removed() {
     }
     for words in long {
         let dir = program.home().join(words[0]);
-        let mut all = vec!["run", words[0], "--dir", words[0], "--quiet"];
-        all.extend(&words[1..]);
-        let run = start(&program, &all);
-        // A tree with something in it.
+        let mut command_words = vec!["run", words[0], "--dir", words[0], "--quiet"];
+        command_words.extend(&words[1..]);
+        let run = start(&program, &command_words);
+        // The test waits until a tree is not empty.
         let is_begun = |entry: &fs::DirEntry| {
             fs::read_dir(entry.path()).is_ok_and(|mut inside| inside.next().is_some())
         };
@@ -245,19 +245,19 @@ fn a_killed_classic_run_keeps_its_finished_tasks() {
     let trial = last(&program);
     assert_eq!(trial.ending, Ending::Interrupted);
     assert!(tasks(&trial).contains(&("initial create", "kernel-3")));
-    // As with the original its trees stay; a second run appends.
+    // As with the original, the trees stay; a second run appends.
     let again = ["compilebench", "-n", "-D", "w", "-s", "lists", "-i", "1", "-r", "0"];
     program.run(again).ends_with(0).complains("files will be appended to");
 }
 
 #[test]
-fn a_second_signal_ends_at_once_and_clean_removes_what_is_left() {
+fn a_second_signal_ends_at_once_and_clean_removes_leftovers() {
     let program = with_files(300);
     let mut run = start(&program, &LONG_NATIVE);
     run.wait_for("initial create kernel-40 ");
     run.send("INT");
     run.wait_for("removing kernel-0");
-    // Within a second the same signal would be the same one.
+    // An equal signal within a second would count as the same one.
     run.send("TERM");
     let ran = run.finish();
     if ran.code == Some(130) {
@@ -274,7 +274,7 @@ fn the_same_signal_twice_within_a_moment_is_one_signal() {
     let program = with_files(300);
     let mut run = start(&program, &LONG_NATIVE);
     run.wait_for("initial create kernel-5 ");
-    // As from a terminal and from the program that started it.
+    // The terminal and a parent program may both send the signal.
     run.send("INT");
     run.send("INT");
     let ran = run.finish().ends_with(130);
@@ -350,7 +350,7 @@ fn an_ignored_sigint_ends_a_job_that_the_installed_fio_runs() {
     fs::write(program.home().join("j.fio"), job).unwrap();
     let mut run = in_background(&program, &["fio", "j.fio", "--no-store"]);
     run.wait_for("runs this job");
-    // The command is run by the job, when fio has installed its handlers.
+    // The job runs this command after fio has installed its handlers.
     wait_until("its job begins", || program.home().join("a.prerun.txt").exists());
     run.send("INT");
     let ran = run.finish();

@@ -1,5 +1,5 @@
-//! IO500 from outside: a rehearsal on one process and on ranks, its advice about a full run, and a
-//! stand-in for the installed program.
+//! IO500 as a user runs it: a rehearsal on one process and on ranks, its advice about a full run,
+//! and a fake of the installed program.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -28,7 +28,7 @@ const SMALL: &[&str] = &[
     "120",
 ];
 
-/// The phases that have a rate.
+/// Phases that have a rate.
 fn phases() -> Vec<&'static str> {
     measured().map(|step| step.name).collect()
 }
@@ -50,7 +50,7 @@ fn rates(trial: &Trial) -> Vec<String> {
 }
 
 #[test]
-fn a_rehearsal_has_all_phases_and_says_what_a_full_run_needs() {
+fn a_rehearsal_has_all_phases_and_projects_a_full_run() {
     let program = program();
     fs::create_dir(program.home().join("w")).unwrap();
     let line = ["io500", "rehearse", "--dir", "w", "--workers", "2"];
@@ -59,8 +59,8 @@ fn a_rehearsal_has_all_phases_and_says_what_a_full_run_needs() {
     assert_eq!((trial.beginning.workload.as_str(), &trial.ending), ("io500", &Ending::Completed));
     assert_eq!(rates(&trial), phases());
     assert_eq!(fact(&trial, FOUND_FACT), Some("2"));
-    // Lines are broken between words.
-    let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Lines are wrapped between words.
+    let output = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "Only IO500 itself scores",
         "segmentCount",
@@ -69,7 +69,7 @@ fn a_rehearsal_has_all_phases_and_says_what_a_full_run_needs() {
         " [mdtest-easy] n = ",
         " drop-caches = TRUE ",
     ] {
-        assert!(said.contains(part), "{part}: {ran}");
+        assert!(output.contains(part), "{part}: {ran}");
     }
     for never in ["TOTAL", "[SCORE", "kiops"] {
         assert!(!ran.stdout.contains(never), "no score: {ran}");
@@ -77,7 +77,7 @@ fn a_rehearsal_has_all_phases_and_says_what_a_full_run_needs() {
     let names: Vec<&str> = trial.metrics.iter().map(|metric| metric.name.as_str()).collect();
     assert!(names.iter().all(|name| !name.contains("score")), "{names:?}");
     assert_eq!(fs::read_dir(program.home().join("w")).unwrap().count(), 0, "nothing stays");
-    // The same without the page, under its other name.
+    // The rehearsal has another name as a workload, and --quiet prints no page.
     let again = ["run", "io500", "--dir", "w", "--quiet", "--worker-kind", "processes"];
     let ran = program.run(again.iter().chain(SMALL)).ends_with(0);
     assert_eq!(ran.stdout, "");
@@ -89,10 +89,10 @@ fn a_dry_run_says_phases_and_calls_in_their_order() {
     let program = program();
     let line = ["io500", "rehearse", "--dry-run", "--workers", "2"];
     let ran = program.run(line.iter().chain(SMALL)).ends_with(0);
-    let mut said: Vec<&str> =
+    let mut output: Vec<&str> =
         ran.stdout.lines().filter_map(|line| line.split_once(": ")).map(|(one, _)| one).collect();
-    said.dedup();
-    assert_eq!(said, STEPS.map(|step| step.name));
+    output.dedup();
+    assert_eq!(output, STEPS.map(|step| step.name));
     let line = ["io500", "rehearse", "--dry-run", "--calls", "--workers", "2"];
     let ran = program.run(line.iter().chain(SMALL)).ends_with(0);
     for part in ["phase mdtest-hard-write\n", "47008", "3901", "ior_file_easy.00000001"] {
@@ -118,7 +118,7 @@ fn ranks_rehearse_together() {
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "nothing stays");
 }
 
-/// Stand-in for io500 that leaves the same result files.
+/// Fake io500 that leaves the same result files.
 const PROGRAM: &str = r#"#!/bin/sh
 mkdir -p results/now
 cat >results/now/result.txt <<END
@@ -144,7 +144,7 @@ fn with_program(program: &Program, config: &str) -> FinishedCommand {
 }
 
 #[test]
-fn the_result_of_an_installed_program_is_kept_with_its_files() {
+fn the_result_of_an_installed_program_is_stored_with_its_files() {
     let program = program();
     let ran = with_program(&program, "[global]\ndatadir = ./data\n").ends_with(0);
     assert!(ran.stdout.contains("it ran c.ini"), "{ran}");
@@ -159,7 +159,7 @@ fn the_result_of_an_installed_program_is_kept_with_its_files() {
 }
 
 #[test]
-fn a_program_that_fails_or_leaves_nothing_is_told() {
+fn a_failing_program_and_missing_results_are_reported() {
     let program = program();
     with_program(&program, "[global]\n# fail\n").ends_with(4).complains("exit status: 1");
     assert!(matches!(last(&program).ending, Ending::Failed { .. }), "what it left is kept");

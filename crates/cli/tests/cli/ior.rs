@@ -1,4 +1,4 @@
-//! ior from outside: output and files of the original and of treering, side by side.
+//! ior as a user runs it: output and files of the original and of treering, side by side.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,8 +17,8 @@ pub(crate) fn classic(program: &Program, ranks: u32, words: &str) -> FinishedCom
 
 /// Lines without the parts that differ in every run: times, figures, the filesystem.
 pub(crate) fn shape(text: &str) -> Vec<String> {
-    let told = ["Began", "Finished", "StartTime", "Command line", "FS "];
-    let lines = text.lines().filter(|line| !told.iter().any(|begin| line.starts_with(begin)));
+    let varying = ["Began", "Finished", "StartTime", "Command line", "FS "];
+    let lines = text.lines().filter(|line| !varying.iter().any(|begin| line.starts_with(begin)));
     lines
         .map(|line| {
             if let Some((name, value)) = line.split_once(':') {
@@ -33,7 +33,7 @@ pub(crate) fn shape(text: &str) -> Vec<String> {
                     words.push(word);
                 }
             }
-            // A figure of some thousands has no decimals.
+            // Figures of some thousands have no decimals, so only their presence counts.
             format!("{} with {}", words.join(" "), if figures > 0 { "figures" } else { "none" })
         })
         .collect()
@@ -41,18 +41,18 @@ pub(crate) fn shape(text: &str) -> Vec<String> {
 
 /// Files in a directory, with their bytes.
 pub(crate) fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut found: Vec<(String, Vec<u8>)> = fs::read_dir(dir)
+    let mut entries: Vec<(String, Vec<u8>)> = fs::read_dir(dir)
         .unwrap()
         .map(|entry| {
             let entry = entry.unwrap();
             (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())
         })
         .collect();
-    found.sort();
-    found
+    entries.sort();
+    entries
 }
 
-/// Ranks and words. With -G the data are the same.
+/// Number of ranks and command line of each case; `-G` makes the data equal.
 const LINES: [(u32, &str); 16] = [
     (1, "-b 1m -t 256k"),
     (2, "-b 512k -t 128k -s 2 -i 2 -G 7 -k -v"),
@@ -73,7 +73,7 @@ const LINES: [(u32, &str); 16] = [
 ];
 
 #[test]
-fn lines_and_files_are_those_of_the_original() {
+fn lines_and_files_equal_the_original() {
     let Some(original) = original("ior") else { return };
     for (ranks, words) in LINES {
         let (program, other) = (program(), temp_dir());
@@ -88,8 +88,8 @@ fn lines_and_files_are_those_of_the_original() {
     }
 }
 
-/// Three tests: write a file, then read and compare it, then one rank of two writes its own file.
-/// The last test has no `RUN` directive.
+/// Script of three tests: write a file, then read and compare it, then write one file by one of two
+/// ranks. The last test has no `RUN` directive.
 pub(crate) const SCRIPT: &str = "a script
 IOR START
     blockSize=256k, transferSize=64k # and so on
@@ -145,25 +145,25 @@ fn a_script_is_one_run_of_several_tests() {
 }
 
 #[test]
-fn what_is_wrong_in_a_script_is_shown_with_its_line() {
+fn script_errors_are_shown_with_their_line() {
     let program = program();
     fs::write(program.home().join("script"), "IOR START\n  blockSize = 4x\nRUN\nreadfil=1\n")
         .unwrap();
     let ran = classic(&program, 1, "-f script").ends_with(1);
-    let said = format!("{}{}", ran.stdout, ran.stderr);
+    let output = format!("{}{}", ran.stdout, ran.stderr);
     for part in [
         "script:2:15: blockSize: '4x' is not a size\n  2 |   blockSize = 4x\n    |               ^",
         "script:4:1: there is no directive 'readfil'",
         "did you mean readFile?",
     ] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(output.contains(part), "{part}: {output}");
     }
     let ran = classic(&program, 1, "-f none").ends_with(1);
     assert!(format!("{}{}", ran.stdout, ran.stderr).contains("-f none: No such file"), "{ran}");
 }
 
 #[test]
-fn what_cannot_be_is_refused_before_anything_is_done() {
+fn unsupported_options_are_refused_first() {
     for (words, message, code) in [
         ("-b 4m -t 3m", "block size must be a multiple of transfer size", 1),
         ("-a DFS", "there is no such interface here", 1),
@@ -175,13 +175,13 @@ fn what_cannot_be_is_refused_before_anything_is_done() {
     ] {
         let program = program();
         let ran = classic(&program, 1, words).ends_with(code);
-        let said = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(said.contains(message), "{words}: {said}");
+        let output = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(output.contains(message), "{words}: {output}");
         assert!(!program.home().join("testFile").exists());
     }
 }
 
-/// `--dry-run` was once taken for the beginning of the name of a refused option.
+/// An earlier version took `--dry-run` for an abbreviation of a refused option.
 #[test]
 fn a_dry_run_lists_the_tests_and_does_nothing() {
     let program = program();
@@ -228,7 +228,7 @@ fn json_is_one_document_with_the_names_of_the_original() {
 }
 
 #[test]
-fn each_rank_has_a_directory_where_that_is_asked_for() {
+fn each_rank_can_have_its_own_directory() {
     let program = program();
     fs::create_dir(program.home().join("out")).unwrap();
     classic(&program, 2, "-F -u -b 128k -t 64k -d 1 -T 5 -k -o out/f").ends_with(0);
@@ -242,7 +242,7 @@ fn each_rank_has_a_directory_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_write_that_time_ends_is_read_in_another_run() {
+fn a_write_ended_by_time_is_read_by_a_later_run() {
     let program = program();
     let words = "-F -b 64k -t 64k -s 1000000 -D 1 -O stoneWallingWearOut=1 -G 3 -k -o f \
                  -O stoneWallingStatusFile=state";
@@ -262,7 +262,7 @@ fn a_write_that_time_ends_is_read_in_another_run() {
 }
 
 #[test]
-fn a_native_run_shifts_reports_and_leaves_nothing() {
+fn a_native_run_reorders_tasks_reports_and_cleans_up() {
     let program = program();
     fs::create_dir(program.home().join("target")).unwrap();
     let words = "run ior --dir target --workers 3 --block 256K --transfer 64K --segments 2";
@@ -277,26 +277,26 @@ fn a_native_run_shifts_reports_and_leaves_nothing() {
 }
 
 #[test]
-fn a_file_that_is_there_is_warned_of_by_each_rank() {
+fn each_rank_warns_of_an_existing_file() {
     let program = program();
     fs::create_dir(program.home().join("out")).unwrap();
     for (kept, fate) in [("", "deleted"), ("-E ", "overwritten")] {
         let words = format!("{kept}-b 64k -t 64k -F -w -k -o out/f");
         classic(&program, 2, &words).ends_with(0);
-        let said = classic(&program, 2, &words).ends_with(0).stdout;
+        let output = classic(&program, 2, &words).ends_with(0).stdout;
         for rank in 0..2 {
             let warning = format!(
                 "WARNING: The file \"out/f.0000000{rank}\" exists already and will be {fate}\n"
             );
-            assert!(said.contains(&warning), "{said}");
+            assert!(output.contains(&warning), "{output}");
         }
-        let warned = said.find("exists already").unwrap();
-        assert!(warned < said.find("access    bw(MiB/s)").unwrap(), "before the table: {said}");
+        let warned = output.find("exists already").unwrap();
+        assert!(warned < output.find("access    bw(MiB/s)").unwrap(), "before the table: {output}");
     }
 }
 
 #[test]
-fn files_about_ranks_and_operations_are_those_of_the_original() {
+fn rank_and_operation_files_equal_the_original() {
     let program = program();
     fs::create_dir_all(program.home().join("out/d")).unwrap();
     let words = "-b 256k -t 64k -F -a MPIIO -O saveRankPerformanceDetailsCSV=ranks -O \
@@ -309,7 +309,7 @@ fn files_about_ranks_and_operations_are_those_of_the_original() {
     assert_eq!(begins, ["access,rank", "write,0", "write,1", "read,0", "read,1"]);
     for rank in 0..2 {
         let operations = fs::read_to_string(program.home().join(format!("op-0-0000{rank}.csv")));
-        // Those of the last test: four transfers and the head.
+        // The log has the operations of the last test: four transfers and the heading.
         assert_eq!(operations.unwrap().lines().count(), 5);
     }
     for file in ["out/f.00000000", "out/d/g.00000001"] {

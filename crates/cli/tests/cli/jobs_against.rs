@@ -11,7 +11,7 @@ use treering_testkit::{FinishedCommand, Program, TempDir, require_loop_fs, temp_
 
 use crate::program;
 
-/// A program with directories for variants, and one in memory for the results.
+/// Program with directories for variants, and a directory in memory for the results.
 struct Place {
     program: Program,
     results: TempDir,
@@ -22,7 +22,7 @@ impl Place {
         Self { program: program(), results: temp_dir_in(Path::new("/dev/shm")) }
     }
 
-    /// A variant that is a directory of this name, which is made.
+    /// Creates a directory and returns a variant with this name and directory.
     fn variant(&self, name: &str) -> String {
         let directory = self.program.home().join(name);
         fs::create_dir(&directory).unwrap();
@@ -41,7 +41,7 @@ impl Place {
         self.program.run(words.into_iter().chain(more.iter().copied()))
     }
 
-    /// The trials, oldest first.
+    /// Trials, oldest first.
     fn trials(&self) -> Vec<Trial> {
         let store = Store::open(Path::new(&self.store()), Access::ReadOnly).unwrap();
         let summaries = store.trials(&Filter::default()).unwrap();
@@ -68,7 +68,7 @@ fn role(trial: &Trial) -> CellRole {
 }
 
 #[test]
-fn a_job_against_another_has_a_verdict_a_gate_and_the_same_page_again() {
+fn compared_jobs_have_a_verdict_a_gate_and_a_reproducible_page() {
     let place = Place::new();
     let plan = format!(
         "name = \"jobs\"\nrounds = 6\nwarm-up = false\n{}\
@@ -102,7 +102,7 @@ fn a_job_against_another_has_a_verdict_a_gate_and_the_same_page_again() {
     let store = place.store();
     let again = ["report", "--store", &store, "--plan", "jobs", "--format", "json"];
     assert_eq!(place.program.run(again).ends_with(0).stdout, compared.stdout);
-    // The first job of a variant that is named is compared with one that is named.
+    // If jobs are named, the first of them is the baseline.
     let named = ["--baseline", "job:few", "--contender", "job:many"];
     let named = place.program.run(again.into_iter().chain(named)).ends_with(0).stdout;
     let page: Value = serde_json::from_str(&named).unwrap();
@@ -110,7 +110,7 @@ fn a_job_against_another_has_a_verdict_a_gate_and_the_same_page_again() {
 }
 
 #[test]
-fn the_warm_up_makes_a_job_longer_for_all_variants_and_rounds_and_says_so() {
+fn the_warm_up_sizes_a_job_for_all_variants_and_rounds() {
     let place = Place::new();
     let plan = format!(
         "name = \"sized\"\nrounds = 2\nphase-seconds = 1\n{}{}\
@@ -138,7 +138,7 @@ fn the_warm_up_makes_a_job_longer_for_all_variants_and_rounds_and_says_so() {
         let words = trial.fact("plan.sized").unwrap();
         assert!(words.starts_with("5 → "), "{words}");
     }
-    // A campaign that goes on keeps the size, and one that asks for none has its own.
+    // A continued campaign keeps its job sizes, and a plan without sizing keeps its own.
     let more = place.compare(&plan, &["--resume", "--rounds", "3"]).ends_with(0);
     assert!(more.stderr.contains("make: 5 → "), "{more}");
     let trials = place.trials();
@@ -148,7 +148,7 @@ fn the_warm_up_makes_a_job_longer_for_all_variants_and_rounds_and_says_so() {
     assert!(!none.stderr.contains(" → "), "{none}");
 }
 
-/// Steps of the large directory: made, listed, thinned out, listed again.
+/// Steps on a large directory: create, list, thin out, list again.
 const STEPS: &str = "[[step]]\nname = \"make\"\nmeasure = false\n\
     command = \"mkdir d; cd d; seq 2000 | xargs touch\"\n\
     [[step]]\nname = \"before\"\ncommand = \"ls d > /dev/null\"\n\
@@ -159,7 +159,7 @@ const STEPS: &str = "[[step]]\nname = \"make\"\nmeasure = false\n\
     [[step]]\nname = \"after\"\nagainst = \"before\"\ncommand = \"ls d > /dev/null\"\n";
 
 #[test]
-fn steps_work_on_one_filesystem_in_their_order_and_the_measured_ones_are_compared() {
+fn steps_run_in_order_on_one_filesystem_and_measured_ones_are_compared() {
     require_loop_fs!("ext4");
     let place = Place::new();
     let plan = format!(
@@ -185,7 +185,7 @@ fn steps_work_on_one_filesystem_in_their_order_and_the_measured_ones_are_compare
 }
 
 #[test]
-fn steps_behind_one_that_fails_do_not_run() {
+fn steps_after_a_failed_one_do_not_run() {
     require_loop_fs!("ext4");
     let place = Place::new();
     let steps = STEPS.replace("mkdir d;", "false;").replace("cd d; seq", "cd none && seq");

@@ -16,7 +16,7 @@ FSUse%        Count         Size    Files/sec     App Overhead
      0         1000            0      RATE            12345
 ";
 
-/// A store with three trials, in a file of its own.
+/// Creates a store with three trials in a separate file.
 fn stored() -> (Program, PathBuf) {
     let program = program();
     let store = program.home().join("some.treering");
@@ -43,7 +43,7 @@ fn overwrite(store: &PathBuf, old: &[u8], new: &[u8]) {
 }
 
 #[test]
-fn a_sound_store_is_read_whole_and_says_how_large_it_is() {
+fn an_intact_store_is_checked_and_its_size_reported() {
     let (program, store) = stored();
     let name = store.to_str().unwrap();
     let size = fs::metadata(&store).unwrap().len();
@@ -55,7 +55,7 @@ fn a_sound_store_is_read_whole_and_says_how_large_it_is() {
 }
 
 #[test]
-fn a_store_without_unused_space_is_as_large_after_a_vacuum_and_holds_the_same() {
+fn vacuum_keeps_the_size_and_contents_of_a_compact_store() {
     let (program, store) = stored();
     let name = store.to_str().unwrap();
     let list = || program.run(["list", "--store", name, "--format", "json"]).ends_with(0).stdout;
@@ -86,7 +86,7 @@ fn a_truncated_store_is_damaged() {
 }
 
 #[test]
-fn a_vacuum_without_room_leaves_the_store_as_it_was() {
+fn a_vacuum_without_space_keeps_the_store_unchanged() {
     require_loop_fs!("ext4");
     let place = LoopFs::new("ext4", 64);
     let (program, made) = stored();

@@ -15,13 +15,13 @@ use crate::{only_release, program};
 /// Options of a trial that is short even under emulation.
 const JOB: [&str; 5] = ["--", "--files", "100", "--size", "4096"];
 
-/// Says why a test cannot run.
+/// Prints why a test cannot run.
 fn skipped<T>(why: &str) -> Option<T> {
     skip(why);
     None
 }
 
-/// The static program, and the kernels.
+/// The static program, and the paths of the kernels.
 pub(crate) fn prepared() -> Option<(Program, Vec<PathBuf>)> {
     let kernels = packages()?;
     Some((Program::new(static_program(&top())), kernels))
@@ -55,7 +55,7 @@ pub(crate) fn packages() -> Option<Vec<PathBuf>> {
     Some(kernels)
 }
 
-/// Static program as shipped, built here unless one is named in the environment, since the program
+/// Path of the static program: the one named in the environment, or built here, since the program
 /// of the tests needs shared libraries.
 fn static_program(top: &Path) -> PathBuf {
     if let Some(named) = std::env::var_os("TREERING_STATIC") {
@@ -67,11 +67,11 @@ fn static_program(top: &Path) -> PathBuf {
     top.join(String::from_utf8(said.stdout).unwrap().trim())
 }
 
-/// The trials of a store, oldest first.
+/// Trials of a store, oldest first.
 pub(crate) fn trials(store: &Path) -> Vec<Trial> {
     let store = Store::open(store, Access::ReadOnly).unwrap();
-    let all = store.trials(&Filter::default()).unwrap();
-    let ids: Vec<_> = all.iter().rev().map(|one| one.trial).collect();
+    let all_trials = store.trials(&Filter::default()).unwrap();
+    let ids: Vec<_> = all_trials.iter().rev().map(|one| one.trial).collect();
     store.load_many(&ids, LoadDetail::PhaseCalls).unwrap()
 }
 
@@ -97,7 +97,8 @@ pub(crate) fn in_guests(
     panic!("guests panic each time");
 }
 
-/// Makes an initramfs of a tree, with this init program and these modules, loaded in this order.
+/// Creates an initramfs of a tree, with this init program and these modules, which are loaded in
+/// this order.
 pub(crate) fn initramfs(tree: &Path, init: &Path, modules: &[GuestModule], archive: &Path) {
     std::fs::create_dir_all(tree.join("modules")).unwrap();
     for (number, module) in modules.iter().enumerate() {
@@ -114,7 +115,7 @@ pub(crate) fn fact<'t>(trial: &'t Trial, name: &str) -> Option<&'t str> {
 }
 
 #[test]
-fn kernels_take_turns_and_nothing_stays() {
+fn kernels_take_turns_without_leftovers() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();
@@ -140,13 +141,13 @@ fn kernels_take_turns_and_nothing_stays() {
         assert!(fact(trial, "mkfs.command").is_some_and(|command| command.contains("ext4")));
         assert!(fact(trial, "kernel.command_line").is_some());
     }
-    // All start from the same bytes: the same UUID, the same hash seed.
+    // All trials start from the same bytes: the same UUID, the same hash seed.
     let images: Vec<_> = kept.iter().map(|trial| fact(trial, "image.fingerprint")).collect();
     assert!(images[0].is_some() && images.iter().all(|image| *image == images[0]), "{images:?}");
     let rounds: Vec<u32> =
         kept.iter().map(|one| one.beginning.cell.as_ref().unwrap().round).collect();
     assert_eq!(rounds, [1, 1, 2, 2]);
-    // Other tests have images in use meanwhile.
+    // Concurrent tests may have images in use.
     let left = program.run(["lab", "list"]).ends_with(0);
     assert!(!left.stdout.contains("a run of plan quick, which is gone"), "{left}");
 }
@@ -176,7 +177,7 @@ fn layers_are_built_in_a_guest_by_its_kernel() {
                     [device]\nloop = \"400MiB\"\nsparse = true\ncount = 2\n"
         .to_owned();
     for (name, layers) in stacks {
-        // Only what makes one device of two, or one of each, fits ext4.
+        // These stacks use both devices of the plan; the others get a single device.
         let device = if layers.contains("linear") || ["raid0", "raid1"].contains(&name) {
             ""
         } else {
@@ -200,19 +201,19 @@ fn layers_are_built_in_a_guest_by_its_kernel() {
         assert!(fact(trial, "layers.stack").is_some_and(|stack| !stack.is_empty()));
         assert!(fact(trial, "mkfs.command").is_some_and(|mkfs| mkfs.contains("ext4")), "{name}");
         let device = fact(trial, "device.name");
-        // Facts of the device are not known above an overlay.
+        // Facts of the device are unknown above an overlay.
         let is_layer =
             |device: &str| ["dm-", "md", "bcache"].iter().any(|start| device.starts_with(start));
         let is_mapped = device.is_some_and(is_layer);
         assert_eq!(is_mapped, name != "mixed", "{name}: {device:?}");
-        // Reads and writes are those of the lowest devices.
+        // Reads and writes are counted on the lowest devices.
         let written = trial.metrics.iter().find(|metric| metric.name == "device_written_bytes");
         assert!(written.is_some_and(|metric| metric.value > 400_000.0), "{name}: {written:?}");
     }
 }
 
 #[test]
-fn a_guest_starts_from_a_saved_image_and_each_trial_from_the_whole_of_it() {
+fn each_trial_in_a_guest_starts_from_the_complete_saved_image() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let mounted = LoopFs::new("ext4", 300);
@@ -240,7 +241,7 @@ fn a_guest_starts_from_a_saved_image_and_each_trial_from_the_whole_of_it() {
         assert_eq!(fact(trial, "image.name"), Some("old"));
         assert_eq!(fact(trial, "image.fingerprint").map(str::len), Some(32));
         assert!(fact(trial, "guest.kernel_release").is_some());
-        // What the aged filesystem holds is used; of a fresh one it is the reserved 15 MiB.
+        // An aged filesystem has more used space than a fresh one, which has the reserved 15 MiB.
         let number = |name| fact(trial, name).unwrap().parse::<u64>().unwrap();
         let used = number("filesystem.capacity_bytes") - number("filesystem.free_bytes");
         assert!(used > 30 << 20, "{used}");
@@ -248,7 +249,7 @@ fn a_guest_starts_from_a_saved_image_and_each_trial_from_the_whole_of_it() {
 }
 
 #[test]
-fn counted_instructions_repeat_and_are_not_counted_on_two_cpus() {
+fn instruction_counts_repeat_and_need_one_cpu() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();
@@ -281,7 +282,7 @@ fn counted_instructions_repeat_and_are_not_counted_on_two_cpus() {
     }
 }
 
-/// Header of a boot image of this release that has everything built in.
+/// Header of a boot image for this release with all drivers built in.
 fn image(release: &str) -> Vec<u8> {
     let mut image = vec![0; 5 * 512];
     image[0x202..0x206].copy_from_slice(b"HdrS");
@@ -314,7 +315,7 @@ fn kernels_are_checked_before_a_plan_and_by_its_dry_run() {
     let checked = checked.ends_with(1);
     assert!(checked.stdout.contains("it is cut: it has 2000 bytes"), "{checked}");
     assert!(checked.stdout.contains("has no kernel"), "{checked}");
-    // The usable one is checked, too.
+    // The usable kernel is checked in spite of the others.
     assert!(checked.stdout.contains("release       6.1-whole"), "{checked}");
     program.run(["kernel", "check"]).ends_with(2);
     for (file, said) in [(&cut, "it is cut"), (&garbage, "has no kernel")] {
@@ -328,7 +329,7 @@ fn kernels_are_checked_before_a_plan_and_by_its_dry_run() {
 }
 
 #[test]
-fn a_kernel_without_the_filesystem_here_is_checked_by_a_boot_and_mounts_what_mkfs_made() {
+fn a_checked_kernel_mounts_a_filesystem_unknown_to_the_host() {
     let Some((program, kernels)) = prepared() else { return };
     let kernel = kernels.iter().rfind(|path| !path.to_string_lossy().contains("cloud"));
     let Some(kernel) = kernel.or(kernels.last()) else { return };
@@ -354,7 +355,7 @@ fn a_kernel_without_the_filesystem_here_is_checked_by_a_boot_and_mounts_what_mkf
 }
 
 #[test]
-fn the_published_reports_take_turns_when_they_are_repeated() {
+fn repeated_published_reports_interleave_kernels() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let program = program();
     for name in ["a", "b"] {
@@ -373,7 +374,7 @@ fn the_published_reports_take_turns_when_they_are_repeated() {
         let cells = small.stdout.lines().filter(|line| line.starts_with("round "));
         let cells: Vec<&str> = cells.collect();
         assert_eq!(cells.len(), trials, "{small}");
-        // In each round each job runs under each kernel, before the next job begins.
+        // In each round, a job runs under every kernel before the next job begins.
         for together in cells.chunks(kernels.len()) {
             let parts = together.iter().map(|cell| cell.split([':', ',']).map(str::trim));
             let parts: Vec<Vec<&str>> = parts.map(Iterator::collect).collect();
@@ -383,7 +384,7 @@ fn the_published_reports_take_turns_when_they_are_repeated() {
             names.dedup();
             assert_eq!(names.len(), kernels.len(), "{together:?}");
         }
-        // The guest is the one that the plan describes.
+        // The guest has the CPUs and memory of the plan.
         let mut print = program.command(["compare", "--print-plan"]);
         print.arg(top.join("examples/plans").join(plan).with_extension("toml"));
         for kernel in kernels {
@@ -393,7 +394,7 @@ fn the_published_reports_take_turns_when_they_are_repeated() {
         let is_described = |line: &&str| line.contains("guest = { cpus = 2, memory = \"512MiB\"");
         assert_eq!(written.lines().filter(is_described).count(), kernels.len(), "{written}");
         if plan == "report-2012" {
-            // Thousands of operations of compilebench take long to plan in a build for tests.
+            // A debug build takes long to plan thousands of operations of compilebench.
             continue;
         }
         let full = FinishedCommand::run(command.arg("--full-size")).ends_with(0);
@@ -406,7 +407,7 @@ fn the_published_reports_take_turns_when_they_are_repeated() {
 }
 
 #[test]
-fn a_guest_that_cannot_mount_its_disk_fails_alone_and_the_round_goes_on() {
+fn a_guest_that_cannot_mount_fails_only_its_trial() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();
@@ -438,7 +439,7 @@ fn a_guest_that_cannot_mount_its_disk_fails_alone_and_the_round_goes_on() {
 }
 
 #[test]
-fn a_program_that_needs_libraries_says_that_no_guest_has_them() {
+fn a_dynamic_program_is_refused_for_guests() {
     let program = program();
     let binary = std::fs::read(env!("CARGO_BIN_EXE_treering")).unwrap();
     let needs_loader = binary.windows(9).any(|bytes| bytes == b"ld-linux-");
@@ -452,7 +453,7 @@ fn a_program_that_needs_libraries_says_that_no_guest_has_them() {
 }
 
 #[test]
-fn a_pack_of_a_guest_is_repeated_with_a_kernel_of_here() {
+fn a_pack_from_a_guest_is_repeated_with_a_local_kernel() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();
@@ -475,7 +476,7 @@ fn a_pack_of_a_guest_is_repeated_with_a_kernel_of_here() {
     let pack = place.path().join("it.pack");
     let (pack, there) = (pack.to_str().unwrap(), there.to_str().unwrap());
     program.run(["pack", "-o", pack, "--store", there]).ends_with(0);
-    // A kernel is nothing that a pack could bring along.
+    // A pack cannot contain kernels.
     program.run(["repeat", pack, "--dry-run"]).ends_with(2).complains("--kernel");
     let kernel = format!("it={}", last.display());
     let again = temp_dir();

@@ -69,7 +69,7 @@ fn completed(kept: &[Trial]) -> usize {
     kept.iter().filter(|trial| trial.ending == Ending::Completed).count()
 }
 
-/// Compares as the plan says.
+/// Runs the comparison of this plan.
 fn compared(program: &Program, place: &Path, store: &Path, plan: &str) -> FinishedCommand {
     let file = place.join("plan.toml");
     fs::write(&file, plan).unwrap();
@@ -95,7 +95,7 @@ fn guests(parent: u32) -> Vec<u32> {
 }
 
 #[test]
-fn a_panic_a_reset_and_a_lack_of_memory_each_fail_one_trial_with_the_last_of_the_console() {
+fn a_guest_crash_fails_one_trial_with_the_last_console_lines() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();
@@ -129,8 +129,8 @@ fn signal_each(running: &mut Child, signals: &[&str], is_time: impl Fn(usize) ->
     for signal in signals {
         let qemu = loop {
             assert!(running.try_wait().unwrap().is_none(), "it ended too early");
-            let all = guests(running.id());
-            let new = all.into_iter().find(|id| !before.contains(id));
+            let guest_ids = guests(running.id());
+            let new = guest_ids.into_iter().find(|id| !before.contains(id));
             if let Some(new) = new.filter(|_| is_time(before.len())) {
                 break new;
             }
@@ -155,7 +155,7 @@ fn impatient_plan(kernel: &Path, rounds: u32, files: u32) -> String {
 }
 
 #[test]
-fn qemu_that_is_killed_and_a_guest_that_hangs_in_their_trials_fail_one_trial_each() {
+fn a_killed_qemu_and_a_hanging_guest_fail_one_trial_each() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();
@@ -167,12 +167,12 @@ fn qemu_that_is_killed_and_a_guest_that_hangs_in_their_trials_fail_one_trial_eac
     let has_begun = |ended: usize| store.exists() && trials(&store).len() > ended;
     let signalled = signal_each(&mut running, &["KILL", "STOP"], has_begun);
     let ran = running.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&ran.stderr);
+    let output = String::from_utf8_lossy(&ran.stderr);
     let kept = trials(&store);
-    assert_eq!(kept.len(), 2, "{said}");
+    assert_eq!(kept.len(), 2, "{output}");
     let why = |at: usize| match &kept[at].ending {
         Ending::Failed { why } => why.as_str(),
-        other => panic!("{at}: {other:?}\n{said}"),
+        other => panic!("{at}: {other:?}\n{output}"),
     };
     assert!(why(0).starts_with("QEMU ended (signal: 9"), "{}", why(0));
     assert!(why(1).contains("the guest hung: it said nothing for 20 s"), "{}", why(1));
@@ -183,7 +183,7 @@ fn qemu_that_is_killed_and_a_guest_that_hangs_in_their_trials_fail_one_trial_eac
 }
 
 #[test]
-fn a_guest_that_ends_before_its_trial_is_booted_again_and_its_console_is_kept() {
+fn a_guest_that_ends_before_its_trial_is_rebooted_with_its_console_kept() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();
@@ -210,7 +210,7 @@ fn a_guest_that_ends_before_its_trial_is_booted_again_and_its_console_is_kept() 
 }
 
 #[test]
-fn qemu_goes_with_treering_when_that_is_killed() {
+fn qemu_ends_if_treering_is_killed() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();
@@ -236,7 +236,7 @@ fn qemu_goes_with_treering_when_that_is_killed() {
     running.kill().unwrap();
     running.wait().unwrap();
     let gone = || !Path::new(&format!("/proc/{qemu}")).exists();
-    // It is killed with us; that takes it a moment.
+    // QEMU is killed with its parent, which takes a moment.
     for _ in 0..1000 {
         if gone() {
             break;
@@ -244,17 +244,17 @@ fn qemu_goes_with_treering_when_that_is_killed() {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(gone(), "QEMU {qemu} is left");
-    // Another run on this machine may have released it meanwhile.
+    // Another run on this machine may have released the leftovers already.
     program.run(["lab", "release"]).ends_with(0);
     nothing_stays(&program);
 }
 
 #[test]
-fn a_feature_that_the_kernel_does_not_know_is_named() {
+fn an_unsupported_filesystem_feature_is_reported() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();
-    // A mkfs that is newer than the kernel.
+    // A fake mkfs makes a filesystem with features newer than the kernel.
     let newer = place.path().join("mkfs.ext4");
     let script = "#!/bin/sh\n\
                   PATH=/usr/sbin:/sbin:/usr/bin:/bin\n\

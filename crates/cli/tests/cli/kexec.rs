@@ -1,6 +1,7 @@
 //! A plan that reboots its machine by kexec between two real kernels. The machine is a guest with
-//! its system and results on one disk and its work on another; it has no systemd, which
-//! `kexec_machine.c` stands in for. The tests of `reboots` use stand-ins for the other parts.
+//! its system and results on one disk and the directory under test on another; it has no systemd,
+//! for which `kexec_machine.c` substitutes. In the tests of `reboots`, scripts replace the boot
+//! loader as well.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -73,7 +74,7 @@ impl<'p> Stage<'p> {
         initramfs(&tree, &self.machine, &modules, &archive);
     }
 
-    /// An image with ext4, filled from this directory.
+    /// Creates an image with ext4, filled from this directory.
     fn disk(&self, name: &str, from: Option<&Path>) -> PathBuf {
         let image = self.place.join(name);
         let mut mkfs = Command::new("mkfs.ext4");
@@ -119,9 +120,9 @@ impl<'p> Stage<'p> {
             qemu.arg("-drive").arg(format!("if=virtio,format=raw,file={}", disk.display()));
         }
         let ran = FinishedCommand::run(&mut qemu);
-        let said = String::from_utf8_lossy(&fs::read(console).unwrap_or_default()).into_owned();
-        assert_eq!(ran.code, Some(0), "{ran}\n{said}");
-        said
+        let output = String::from_utf8_lossy(&fs::read(console).unwrap_or_default()).into_owned();
+        assert_eq!(ran.code, Some(0), "{ran}\n{output}");
+        output
     }
 
     /// Copies a directory out of the disk image after the run.
@@ -163,13 +164,13 @@ fn a_machine_that_kexecs_gives_each_trial_its_kernel_and_finishes_the_plan() {
     }
     let boots: BTreeSet<_> = kept.iter().map(|trial| fact(trial, "reboot.boot_id")).collect();
     assert_eq!(boots.len(), 4, "{console}");
-    // Both kernels in the first round, then both in the second.
+    // Both kernels run in the first round, then both in the second.
     for (number, round) in kept.chunks(2).enumerate() {
         let names: BTreeSet<_> = round.iter().map(|trial| cell(trial).variant).collect();
         assert_eq!(names, BTreeSet::from(releases.map(str::to_owned)));
         assert!(round.iter().all(|trial| cell(trial).round == u32::try_from(number).unwrap() + 1));
     }
-    // The unit, its link and the record are gone.
+    // The unit, its link and the record have been removed.
     for folder in ["/etc/systemd/system", "/var/lib/treering"] {
         let left = stage.read_back(&system, folder);
         let files = treering_testkit::tree_of(&left);

@@ -1,4 +1,5 @@
-//! `treering layout`, beside the tools that know: e2freefrag, xfs_db, filefrag and btrfs.
+//! `treering layout`, compared with tools that read the same structures: e2freefrag, xfs_db,
+//! filefrag and btrfs.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -12,7 +13,7 @@ use treering_testkit::{
 
 use crate::program;
 
-/// A filesystem in a file that can be mounted and let go, also when the test panics.
+/// An image with a filesystem, unmounted when this is dropped, even if the test panics.
 struct Image {
     kind: &'static str,
     file: PathBuf,
@@ -24,7 +25,7 @@ struct Image {
 impl Image {
     fn new(kind: &'static str, mebibytes: u64, options: &[&str]) -> Self {
         let dir = temp_dir_in(&std::env::temp_dir());
-        // Others are to look into it, too.
+        // Other users must be able to read the image.
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let (file, mounted) = (dir.path().join("image"), dir.path().join("mounted"));
         File::create(&file).unwrap().set_len(mebibytes << 20).unwrap();
@@ -47,7 +48,7 @@ impl Image {
         self.is_mounted = false;
     }
 
-    /// The loop device below it.
+    /// Loop device of the mounted filesystem.
     fn device(&self) -> String {
         said(Command::new("findmnt").args(["-n", "-o", "SOURCE"]).arg(&self.mounted))
             .trim()
@@ -71,7 +72,7 @@ fn said(command: &mut Command) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The JSON of a layout.
+/// Layout as JSON.
 fn layout(program: &Program, path: &Path, more: &[&str]) -> Value {
     let words = [&["layout", path.to_str().unwrap(), "--format", "json"], more].concat();
     let ran = program.run(words).ends_with(0);
@@ -79,13 +80,13 @@ fn layout(program: &Program, path: &Path, more: &[&str]) -> Value {
 }
 
 fn number(value: &Value, path: &str) -> f64 {
-    let found = value.pointer(path).unwrap_or_else(|| panic!("no {path} in {value}"));
-    found.as_f64().unwrap_or_else(|| panic!("{path} is no number: {value}"))
+    let value_at_path = value.pointer(path).unwrap_or_else(|| panic!("no {path} in {value}"));
+    value_at_path.as_f64().unwrap_or_else(|| panic!("{path} is no number: {value}"))
 }
 
 fn whole(value: &Value, path: &str) -> u64 {
-    let found = value.pointer(path).unwrap_or_else(|| panic!("no {path} in {value}"));
-    found.as_u64().unwrap_or_else(|| panic!("{path} is no whole number: {value}"))
+    let value_at_path = value.pointer(path).unwrap_or_else(|| panic!("no {path} in {value}"));
+    value_at_path.as_u64().unwrap_or_else(|| panic!("{path} is no whole number: {value}"))
 }
 
 /// Extents and bytes of free space by size, from the JSON.
@@ -96,7 +97,7 @@ fn histogram(reported: &Value) -> Vec<(u64, u64, u64)> {
     bins.iter().map(of).collect()
 }
 
-/// Files of many sizes, of which every third is removed: free space in many pieces.
+/// Creates files of many sizes and removes every third, so that the free space is fragmented.
 fn age(dir: &Path) {
     for folder in 0..20 {
         let folder = dir.join(format!("d{folder}"));
@@ -118,7 +119,7 @@ fn sync(dir: &Path) {
 }
 
 #[test]
-fn free_space_of_ext4_is_as_e2freefrag_has_it() {
+fn free_space_of_ext4_equals_e2freefrag() {
     require_loop_fs!("ext4");
     let mut image = Image::new("ext4", 256, &[]);
     age(&image.mounted);
@@ -137,7 +138,7 @@ fn free_space_of_ext4_is_as_e2freefrag_has_it() {
     assert!(reported["through"].as_str().unwrap().contains("noload"));
 }
 
-/// Lines as `   4K...    8K-  :          1281          1281    0.37%`.
+/// Parses lines such as `   4K...    8K-  :          1281          1281    0.37%`.
 fn e2freefrag_bins(text: &str, block_bytes: u64) -> Vec<(u64, u64, u64)> {
     let bin = |line: &str| {
         let (range, counts) = line.split_once(':')?;
@@ -158,7 +159,7 @@ fn e2freefrag_bins(text: &str, block_bytes: u64) -> Vec<(u64, u64, u64)> {
 }
 
 #[test]
-fn free_space_of_xfs_is_as_xfs_db_has_it_but_for_the_free_list() {
+fn free_space_of_xfs_equals_xfs_db_except_for_the_free_list() {
     require_loop_fs!("xfs");
     let mut image = Image::new("xfs", 400, &[]);
     age(&image.mounted);
@@ -170,8 +171,8 @@ fn free_space_of_xfs_is_as_xfs_db_has_it_but_for_the_free_list() {
         let line = totals.lines().find_map(|line| line.strip_prefix(name)).unwrap();
         line.trim().parse::<u64>().unwrap()
     };
-    // Blocks that the trees of free space keep for themselves (AGFL): the kernel has them as in
-    // use, freesp as free, each by itself.
+    // Blocks that the free space btrees reserve for themselves (AGFL): the kernel counts them as
+    // used, freesp as free.
     let one = |place: &str, name: &str| {
         let (print, mut command) = (format!("print {name}"), Command::new("xfs_db"));
         let text = said(command.args(["-r", "-c", place, "-c", &print]).arg(&image.file));
@@ -187,7 +188,7 @@ fn free_space_of_xfs_is_as_xfs_db_has_it_but_for_the_free_list() {
 }
 
 #[test]
-fn free_space_of_btrfs_is_as_its_own_tool_has_it() {
+fn free_space_of_btrfs_equals_btrfs_progs() {
     require_loop_fs!("btrfs");
     let image = Image::new("btrfs", 600, &[]);
     age(&image.mounted);
@@ -196,7 +197,7 @@ fn free_space_of_btrfs_is_as_its_own_tool_has_it() {
     let dump = |tree: &str| {
         said(Command::new("btrfs").args(["inspect-internal", "dump-tree", "-t", tree, &device]))
     };
-    // Data block groups, from the tree of chunks; then the counts of the tree of free space.
+    // Data block groups come from the chunk tree; then the free space tree is counted.
     let chunks = dump("3");
     let mut data = Vec::new();
     let mut start = None;
@@ -236,7 +237,7 @@ fn free_space_of_btrfs_is_as_its_own_tool_has_it() {
     assert_eq!(whole(&reported, "/fullness/unallocated_bytes"), line("Device unallocated:"));
 }
 
-/// Files of all sorts: in one piece, in many, with holes, never written, empty, small.
+/// Creates files of every kind: contiguous, fragmented, with holes, unwritten, empty, small.
 fn all_sorts(dir: &Path) {
     let make = |name: &str| File::create(dir.join(name)).unwrap();
     make("whole").write_all_at(&vec![1; 300_000], 0).unwrap();
@@ -249,7 +250,7 @@ fn all_sorts(dir: &Path) {
     let unwritten = dir.join("unwritten");
     said(Command::new("fallocate").args(["-l", "1M"]).arg(&unwritten));
     File::options().write(true).open(unwritten).unwrap().write_all_at(&[3; 4096], 40_960).unwrap();
-    // Two files that grow by turns, each piece on disk before the next: in many pieces.
+    // Two files grow alternately, each piece synced before the next, so both are fragmented.
     let turns = [make("turn-a"), make("turn-b")];
     for piece in 0..12 {
         for file in &turns {
@@ -265,7 +266,7 @@ fn all_sorts(dir: &Path) {
 /// Extents of each file according to filefrag: name, total, and lines. Files whose data are within
 /// the metadata are omitted.
 fn filefrag(dir: &Path) -> Vec<(String, u64, u64)> {
-    let mut found = Vec::new();
+    let mut entries = Vec::new();
     for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
         let name = entry.file_name().into_string().unwrap();
         if !entry.file_type().unwrap().is_file() || name == "whole-again" {
@@ -277,10 +278,10 @@ fn filefrag(dir: &Path) -> Vec<(String, u64, u64)> {
         let is_extent = |line: &&str| line.split(':').next().unwrap().trim().parse::<u32>().is_ok();
         let lines: Vec<&str> = text.lines().filter(is_extent).collect();
         if !lines.iter().any(|line| line.contains("inline")) {
-            found.push((name, count.parse().unwrap(), lines.len() as u64));
+            entries.push((name, count.parse().unwrap(), lines.len() as u64));
         }
     }
-    found
+    entries
 }
 
 /// Compares the extents of files with those listed by filefrag.
@@ -296,15 +297,19 @@ fn has_the_extents_of_filefrag(kind: &'static str, options: &[&str]) {
         sync(&dir);
     }
     let reported = layout(&program(), &dir, &[]);
-    let found = filefrag(&dir);
-    let with_blocks: Vec<_> = found.iter().filter(|(_, pieces, _)| *pieces > 0).collect();
+    let expected_extents = filefrag(&dir);
+    let with_blocks: Vec<_> =
+        expected_extents.iter().filter(|(_, pieces, _)| *pieces > 0).collect();
     let pieces: u64 = with_blocks.iter().map(|(_, pieces, _)| pieces).sum();
     let extents: u64 = with_blocks.iter().map(|(_, _, extents)| extents).sum();
-    assert!(pieces > with_blocks.len() as u64, "something is in pieces: {found:?}");
-    assert_eq!(whole(&reported, "/placed_files"), with_blocks.len() as u64, "{found:?}");
-    assert_eq!(whole(&reported, "/extents/placed/extents"), extents, "{found:?}");
+    assert!(pieces > with_blocks.len() as u64, "something is in pieces: {expected_extents:?}");
+    assert_eq!(whole(&reported, "/placed_files"), with_blocks.len() as u64, "{expected_extents:?}");
+    assert_eq!(whole(&reported, "/extents/placed/extents"), extents, "{expected_extents:?}");
     let mean = pieces as f64 / with_blocks.len() as f64;
-    assert!((number(&reported, "/extents_per_file") - mean).abs() < 1e-12, "{found:?}\n{reported}");
+    assert!(
+        (number(&reported, "/extents_per_file") - mean).abs() < 1e-12,
+        "{expected_extents:?}\n{reported}"
+    );
     let most = with_blocks.iter().map(|(_, pieces, _)| *pieces).max();
     assert_eq!(Some(whole(&reported, "/most_extents")), most);
     let fragmented = with_blocks.iter().filter(|(_, pieces, _)| *pieces > 1).count();
@@ -325,25 +330,25 @@ fn has_the_extents_of_filefrag(kind: &'static str, options: &[&str]) {
 }
 
 #[test]
-fn extents_on_ext4_are_as_filefrag_has_them() {
+fn extents_on_ext4_equal_filefrag() {
     require_loop_fs!("ext4");
     has_the_extents_of_filefrag("ext4", &[]);
 }
 
 #[test]
-fn extents_on_xfs_are_as_filefrag_has_them() {
+fn extents_on_xfs_equal_filefrag() {
     require_loop_fs!("xfs");
     has_the_extents_of_filefrag("xfs", &[]);
 }
 
 #[test]
-fn extents_on_btrfs_are_as_filefrag_has_them() {
+fn extents_on_btrfs_equal_filefrag() {
     require_loop_fs!("btrfs");
     has_the_extents_of_filefrag("btrfs", &[]);
 }
 
 #[test]
-fn blocks_of_another_size_are_counted_in_their_own() {
+fn other_block_sizes_are_supported() {
     require_loop_fs!("ext4");
     let image = Image::new("ext4", 64, &["-b", "1024"]);
     fs::write(image.mounted.join("file"), vec![1; 10 * 1024]).unwrap();
@@ -355,7 +360,7 @@ fn blocks_of_another_size_are_counted_in_their_own() {
 }
 
 #[test]
-fn a_device_is_looked_at_where_it_is_mounted_and_nothing_is_left() {
+fn a_mounted_device_is_examined_without_leftovers() {
     require_loop_fs!("xfs");
     let mut image = Image::new("xfs", 400, &[]);
     age(&image.mounted);
@@ -388,7 +393,7 @@ fn a_device_is_looked_at_where_it_is_mounted_and_nothing_is_left() {
 }
 
 #[test]
-fn a_killed_look_leaves_no_mount_and_no_loop_device() {
+fn a_killed_survey_leaves_no_mount_and_no_loop_device() {
     require_loop_fs!("ext4");
     let mut image = Image::new("ext4", 256, &[]);
     for folder in 0..200 {
@@ -406,7 +411,7 @@ fn a_killed_look_leaves_no_mount_and_no_loop_device() {
         seen |= !attached().is_empty();
         looking.kill().unwrap();
         looking.wait().unwrap();
-        // The kernel lets the device go a moment after the process.
+        // The kernel releases the device shortly after the process has ended.
         let gone = (0..100).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(20));
             attached().is_empty()
@@ -419,7 +424,7 @@ fn a_killed_look_leaves_no_mount_and_no_loop_device() {
 }
 
 #[test]
-fn without_root_the_kernel_tells_what_it_tells() {
+fn without_root_the_layout_is_partial() {
     require_root!();
     require_loop_fs!("btrfs");
     require_tool!("setpriv");
@@ -446,7 +451,7 @@ fn without_root_the_kernel_tells_what_it_tells() {
 }
 
 #[test]
-fn what_has_no_layout_is_refused() {
+fn targets_without_a_layout_are_refused() {
     require_root!();
     let program = program();
     let memory = LoopFs::in_memory(16);
@@ -458,7 +463,7 @@ fn what_has_no_layout_is_refused() {
     let nothing = program.home().join("nothing");
     program.run(["layout", nothing.to_str().unwrap()]).ends_with(2).complains("cannot find");
     fs::write(&nothing, vec![0; 1 << 20]).unwrap();
-    // A file that is no image has extents, where its filesystem tells them.
+    // A file that is not an image has extents, if its filesystem reports them.
     let listed = program.run(["layout", nothing.to_str().unwrap()]);
     assert!(listed.code == Some(0) && listed.stdout.contains("Extents") || listed.code == Some(3));
     let memory = memory.path().join("file");
@@ -479,7 +484,7 @@ fn a_damaged_image_is_refused_or_counted_and_never_hangs() {
         let mut damaged = whole.clone();
         for turn in 0..400_u64 {
             let draw = (seed * 1000 + turn).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            // Behind the superblock, where the tables are.
+            // Damage the metadata behind the superblock.
             let at = 4096 + usize::try_from(draw >> 20).unwrap() % (8 << 20);
             damaged[at] ^= u8::try_from(draw & 0xff).unwrap() | 1;
         }
@@ -490,17 +495,17 @@ fn a_damaged_image_is_refused_or_counted_and_never_hangs() {
 }
 
 #[test]
-fn a_sample_has_intervals_around_what_it_tells() {
+fn a_sampled_layout_has_confidence_intervals() {
     require_loop_fs!("ext4");
     let mut image = Image::new("ext4", 256, &[]);
     age(&image.mounted);
     let program = program();
-    let all = layout(&program, &image.mounted, &[]);
-    assert!(all["intervals"].is_null() && all["sampled_files"].is_null());
+    let complete_layout = layout(&program, &image.mounted, &[]);
+    assert!(complete_layout["intervals"].is_null() && complete_layout["sampled_files"].is_null());
     let reported = layout(&program, &image.mounted, &["--sample", "400"]);
     let again = layout(&program, &image.mounted, &["--sample", "400"]);
     assert_eq!(reported, again, "a seed decides");
-    assert_eq!(reported["files"], all["files"]);
+    assert_eq!(reported["files"], complete_layout["files"]);
     let sampled = whole(&reported, "/sampled_files");
     assert!((100..700).contains(&sampled), "{sampled}");
     let ends = reported["intervals"]["adjacent_siblings"].as_array().unwrap();
@@ -512,10 +517,10 @@ fn a_sample_has_intervals_around_what_it_tells() {
 }
 
 #[test]
-fn a_deep_tree_and_a_broad_one_are_walked_to_their_ends() {
+fn deep_and_broad_trees_are_walked_completely() {
     require_loop_fs!("ext4");
     let image = Image::new("ext4", 256, &["-N", "30000"]);
-    // Deeper than directories are held open, and paths are long.
+    // The tree is deeper than the number of directories held open, with long paths.
     let mut dir = image.mounted.clone();
     for level in 0..400 {
         let name = format!("level-{level}");
@@ -548,7 +553,7 @@ fn other_mounts_are_not_entered() {
 }
 
 #[test]
-fn every_format_takes_it() {
+fn layouts_have_every_output_format() {
     require_loop_fs!("ext4");
     let image = Image::new("ext4", 64, &[]);
     age_little(&image.mounted);
@@ -564,12 +569,12 @@ fn age_little(dir: &Path) {
 }
 
 #[test]
-fn files_of_an_overlay_are_known_by_device_and_inode() {
+fn overlay_files_are_identified_by_device_and_inode() {
     require_loop_fs!("ext4");
     let (lower, upper) = (Image::new("ext4", 32, &[]), Image::new("ext4", 32, &[]));
     let (top, work) = (upper.mounted.join("top"), upper.mounted.join("work"));
     [&top, &work].iter().for_each(|dir| fs::create_dir(dir).unwrap());
-    // Two filesystems made alike number their files alike.
+    // Equal filesystems number their files alike.
     for (below, count) in [(&lower.mounted, 300), (&top, 300)] {
         let name = if below == &top { "u" } else { "l" };
         let dir = below.join(format!("dir-{name}"));
@@ -601,7 +606,7 @@ fn files_of_an_overlay_are_known_by_device_and_inode() {
 }
 
 #[test]
-fn a_damaged_image_that_asks_for_a_panic_makes_none() {
+fn an_image_with_errors_panic_causes_no_panic() {
     require_loop_fs!("ext4");
     let mut image = Image::new("ext4", 32, &["-e", "panic"]);
     fs::write(image.mounted.join("f"), "x").unwrap();
@@ -613,7 +618,7 @@ fn a_damaged_image_that_asks_for_a_panic_makes_none() {
 }
 
 #[test]
-fn files_have_their_extents_listed_as_filefrag_has_them() {
+fn listed_extents_equal_filefrag() {
     require_loop_fs!("ext4");
     let image = Image::new("ext4", 64, &[]);
     let (one, two) = (image.mounted.join("one"), image.mounted.join("two"));
@@ -658,7 +663,7 @@ fn files_have_their_extents_listed_as_filefrag_has_them() {
     }
     let page = program.run(["layout", first]).ends_with(0).stdout;
     assert!(page.contains("physical block") && page.contains("last"), "{page}");
-    // An image is looked into, unless its own extents are asked for.
+    // The filesystem in an image is examined, unless --extents is given.
     let file = image.file.to_str().unwrap();
     let ran = program.run(["layout", file, "--extents", "--format", "json"]).ends_with(0);
     assert!(ran.stdout.contains("treering extents"), "{}", ran.stdout);

@@ -17,8 +17,8 @@ use crate::program;
 /// User ID of `nobody`, who owns no files.
 const NOBODY: u32 = 65534;
 
-/// Makes an endless stand-in for the ext4 check, found on `PATH` before the real one; also returns
-/// the file that it writes when it starts.
+/// Creates an endless fake of the ext4 check, found on `PATH` before the real one; also returns the
+/// file that it writes when it starts.
 fn endless_check(program: &Program) -> (PathBuf, PathBuf) {
     let (tools, began) = (program.home().join("tools"), program.home().join("began"));
     fs::create_dir(&tools).unwrap();
@@ -66,7 +66,7 @@ fn kill_while_saving(program: &Program, point: &Path) {
 }
 
 #[test]
-fn a_filesystem_that_a_kill_leaves_unmounted_is_named_and_mounted_by_the_next_command() {
+fn a_filesystem_left_unmounted_by_a_kill_is_mounted_again() {
     require_root!();
     require_loop_fs!("ext4");
     for next in ["release", "doctor", "run", "save"] {
@@ -108,7 +108,7 @@ fn a_filesystem_that_a_kill_leaves_unmounted_is_named_and_mounted_by_the_next_co
 }
 
 #[test]
-fn a_restored_image_that_is_killed_over_is_not_there() {
+fn a_killed_restore_leaves_no_partial_file() {
     require_root!();
     require_loop_fs!("ext4");
     let program = program();
@@ -140,7 +140,7 @@ fn a_restored_image_that_is_killed_over_is_not_there() {
         if names.is_empty() {
             continue;
         }
-        // A file is there: it is the whole one, and the only one.
+        // A file of this name is complete, and the only one.
         assert_eq!((names.len(), names[0].path()), (1, file.clone()));
         assert_eq!(file.metadata().unwrap().len(), 200 << 20);
         let looked =
@@ -153,7 +153,7 @@ fn a_restored_image_that_is_killed_over_is_not_there() {
 }
 
 #[test]
-fn a_page_that_cannot_be_written_leaves_the_old_one() {
+fn a_failed_page_write_keeps_the_old_page() {
     require_root!();
     let program = program();
     let small = LoopFs::in_memory(1);
@@ -164,13 +164,13 @@ fn a_page_that_cannot_be_written_leaves_the_old_one() {
     program.run(words).ends_with(3).complains("cannot write");
     assert_eq!(fs::read_to_string(&page).unwrap(), "the old page");
     assert_eq!(fs::read_dir(small.path()).unwrap().count(), 2);
-    // A device is no page: it is written to, not replaced.
+    // A device is written to, not replaced like a page.
     program.run(["age", "list", "-o", "/dev/null"]).ends_with(0);
     assert!(!fs::metadata("/dev/null").unwrap().is_file());
 }
 
 #[test]
-fn directories_of_others_in_shared_places_are_neither_used_nor_removed() {
+fn foreign_lab_directories_are_neither_used_nor_removed() {
     require_root!();
     let program = program();
     let shared = temp_dir_in(Path::new("/dev/shm"));
@@ -180,7 +180,7 @@ fn directories_of_others_in_shared_places_are_neither_used_nor_removed() {
     chown(&home, Some(NOBODY), Some(NOBODY)).unwrap();
     let binary = shared.path().join("treering");
     program.copy_to(&binary);
-    // Somebody else has put theirs under the names that are to be used, with a record of theirs.
+    // Another user has created directories with the lab's names, and a record in each.
     for name in [format!("treering-lab-{NOBODY}"), "treering-lab".to_owned()] {
         fs::create_dir(shared.path().join(&name)).unwrap();
         fs::write(shared.path().join(&name).join("1-2-3-4.record"), "treering lab 1\n").unwrap();
@@ -208,14 +208,14 @@ fn directories_of_others_in_shared_places_are_neither_used_nor_removed() {
         let names: Vec<_> = fs::read_dir(shared.path().join(name)).unwrap().collect();
         assert_eq!(names.len(), 1);
     }
-    // What is used instead is the user's alone.
+    // The lab uses a directory that only this user can access.
     let used = home.join(".local/share/treering/lab");
     let metadata = fs::metadata(&used).unwrap();
     assert_eq!((metadata.uid(), metadata.mode() & 0o777), (NOBODY, 0o700));
 }
 
 #[test]
-fn an_unsafe_directory_of_the_lab_is_reported_and_stops_no_command_that_only_looks() {
+fn an_unsafe_lab_directory_does_not_stop_read_only_commands() {
     require_root!();
     let program = program();
     let open = program.home().join("open");
@@ -245,7 +245,7 @@ fn an_unsafe_directory_of_the_lab_is_reported_and_stops_no_command_that_only_loo
     }
 }
 
-/// A program whose store is on the filesystem under test, and a memory filesystem of its own.
+/// Program whose store is on the filesystem under test, with its own memory filesystem.
 fn staged() -> (LoopFs, Program, TempDir) {
     let place = LoopFs::in_memory(64);
     let program = program().with_data(place.path().join("data"));
@@ -253,7 +253,7 @@ fn staged() -> (LoopFs, Program, TempDir) {
     (place, program, temp_dir_in(Path::new("/dev/shm")))
 }
 
-/// A small run whose results wait in memory, by this shell command before it.
+/// A small run with staged results, after this shell command.
 fn staged_run(place: &LoopFs, program: &Program, memory: &Path, before: &str) -> FinishedCommand {
     let dir = place.path().join("w");
     let words = ["run", "fs_mark", "--files", "3", "--quiet", "--dir", dir.to_str().unwrap()];
@@ -278,12 +278,12 @@ fn names(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_start_that_fails_for_lack_of_files_holds_nothing_and_gives_the_remedy() {
+fn a_start_without_file_descriptors_leaves_nothing_and_gives_a_hint() {
     require_root!();
     let (place, program, memory) = staged();
     let own = memory.path().join("treering-0");
     for limit in 4..24 {
-        // What else the start before left is not this test's.
+        // Remove other files that the previous run left.
         fs::remove_dir_all(place.path().join("w")).unwrap();
         fs::create_dir(place.path().join("w")).unwrap();
         let before = format!("ulimit -n {limit};");
@@ -303,12 +303,12 @@ fn a_start_that_fails_for_lack_of_files_holds_nothing_and_gives_the_remedy() {
 }
 
 #[test]
-fn a_staged_store_without_a_trial_is_removed_and_one_that_is_not_what_was_made_is_left() {
+fn empty_staged_stores_are_removed_and_foreign_ones_kept() {
     require_root!();
     let (place, program, memory) = staged();
     let own = memory.path().join("treering-0");
     staged_run(&place, &program, memory.path(), "").ends_with(0);
-    // The name that staged stores of this place have, from one that is there for a moment.
+    // The name prefix of staged stores is that of a store that exists for a moment.
     let mut typed = program.command(["run", "fs_mark", "--files", "200000", "--quiet"]);
     typed.arg("--dir").arg(place.path().join("w")).env("XDG_RUNTIME_DIR", memory.path());
     let mut run = RunningProgram::start(&mut typed);
@@ -317,7 +317,7 @@ fn a_staged_store_without_a_trial_is_removed_and_one_that_is_not_what_was_made_i
         assert!(started.elapsed() < Duration::from_secs(120));
         std::thread::sleep(Duration::from_millis(1));
     }
-    // Everything that looks while it lives leaves it alone.
+    // Commands leave the staged store of a live run alone.
     in_memory(&program, memory.path(), &["list"]).ends_with(0);
     run.send("KILL");
     run.finish();
@@ -325,7 +325,7 @@ fn a_staged_store_without_a_trial_is_removed_and_one_that_is_not_what_was_made_i
     assert!(!listed.stderr.contains("held"), "{listed}");
     assert_eq!(names(&own), Vec::<String>::new());
 
-    // An empty one of an earlier version, which wrote no manifests.
+    // An empty staged store of an earlier version, which wrote no manifests.
     let prefix = staging_prefix(&place.path().join("data/results.treering"));
     let stem = format!("{prefix}-01990000-0000-7000-8000-000000000000");
     let store = own.join(format!("{stem}.treering"));
@@ -333,14 +333,14 @@ fn a_staged_store_without_a_trial_is_removed_and_one_that_is_not_what_was_made_i
     let listed = in_memory(&program, memory.path(), &["list"]).ends_with(0);
     assert!(!listed.stderr.contains("held") && names(&own).is_empty(), "{listed}");
 
-    // A manifest that names another file than the one that is there.
+    // A manifest that names another file than the existing one.
     fs::write(&store, "").unwrap();
     let manifest = own.join(format!("{stem}.manifest"));
     fs::write(&manifest, "treering staging 1\nmade 1 1\n").unwrap();
     let listed = in_memory(&program, memory.path(), &["list"]).ends_with(0);
     assert!(listed.stderr.contains("it is another file"), "{listed}");
     assert!(store.exists() && manifest.exists());
-    // One that a kill cut short, and one of somebody else.
+    // A manifest cut short by a kill, and one of another user.
     fs::write(&manifest, "treering sta").unwrap();
     in_memory(&program, memory.path(), &["list"]).ends_with(0);
     assert_eq!(names(&own), Vec::<String>::new());
@@ -356,13 +356,13 @@ fn staging_prefix(place: &Path) -> String {
 }
 
 #[test]
-fn a_directory_of_somebody_else_in_memory_holds_no_results_and_is_named() {
+fn a_foreign_directory_in_memory_is_not_used_for_staging() {
     require_root!();
     let (place, program, memory) = staged();
     let own = memory.path().join("treering-0");
     fs::create_dir(&own).unwrap();
     fs::set_permissions(&own, fs::Permissions::from_mode(0o777)).unwrap();
-    // The next memory filesystem is used.
+    // An unsafe memory filesystem is skipped in favour of the next one.
     staged_run(&place, &program, memory.path(), "").ends_with(0);
     assert_eq!(names(&own), Vec::<String>::new());
     assert!(place.path().join("data/results.treering").exists());

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::program;
 
-/// The imitated tools, by the names of their originals.
+/// Names of the imitated tools.
 const NAMES: [&str; 10] = [
     "compilebench",
     "fs_mark",
@@ -22,7 +22,7 @@ const NAMES: [&str; 10] = [
 ];
 
 #[test]
-fn every_tool_has_a_link_that_leads_to_the_running_treering() {
+fn every_tool_has_a_link_to_the_running_treering() {
     let program = program();
     let dir = program.home().join("links");
     fs::create_dir(&dir).unwrap();
@@ -30,14 +30,14 @@ fn every_tool_has_a_link_that_leads_to_the_running_treering() {
     assert_eq!(dry.stdout.matches("would make links/").count(), NAMES.len(), "{dry}");
     assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
     program.run(["links", "links"]).ends_with(0);
-    let mut found: Vec<String> = fs::read_dir(&dir)
+    let mut entries: Vec<String> = fs::read_dir(&dir)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    found.sort_unstable();
+    entries.sort_unstable();
     let mut names = NAMES.to_vec();
     names.sort_unstable();
-    assert_eq!(found, names);
+    assert_eq!(entries, names);
     assert!(fs::read_link(dir.join("ffsb")).unwrap().is_absolute());
     let ran = Command::new(dir.join("ffsb")).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&ran.stderr).trim(), "usage: ffsb <config file>");
@@ -66,14 +66,14 @@ fn only_links_to_treering_are_replaced() {
 }
 
 #[test]
-fn beside_the_executable_links_are_relative() {
+fn links_beside_the_executable_are_relative() {
     let program = program();
     let dir = program.home().join("bin");
     fs::create_dir(&dir).unwrap();
     let copy = dir.join("treering");
     program.copy_to(&copy);
-    let made = Command::new(&copy).args(["links".as_ref(), dir.as_os_str()]).output().unwrap();
-    assert!(made.status.success(), "{made:?}");
+    let outcome = Command::new(&copy).args(["links".as_ref(), dir.as_os_str()]).output().unwrap();
+    assert!(outcome.status.success(), "{outcome:?}");
     assert_eq!(fs::read_link(dir.join("fs_mark")).unwrap(), PathBuf::from("treering"));
 }
 

@@ -1,5 +1,5 @@
-//! Open-loop loads, and the search for the highest rate that meets a latency bound. No time is
-//! asserted: the bounds are far below or far above the latencies of any machine.
+//! Open-loop loads, and the search for the highest rate that meets a latency bound. Tests assert no
+//! times: the bounds are far below or far above the latencies of any machine.
 
 use std::fs;
 use std::path::Path;
@@ -34,16 +34,16 @@ fn json(ran: &FinishedCommand) -> Value {
 }
 
 #[test]
-fn a_bound_that_is_always_kept_is_kept_at_the_highest_rate() {
+fn a_loose_latency_bound_is_met_at_the_highest_rate() {
     let program = program();
     let results = temp_dir_in(Path::new("/dev/shm"));
     let store = results.path().join("r.treering");
     fs::create_dir(program.home().join("d")).unwrap();
     let words = ["--p50", "1000s", "--min-rate", "40", "--max-rate", "80"];
     let ran = search(&program, &store, READS, "d", &words).ends_with(0);
-    let found = json(&ran);
-    assert_eq!(found["answer"], "above_highest", "{ran}");
-    let probes = found["probes"].as_array().unwrap();
+    let document = json(&ran);
+    assert_eq!(document["answer"], "above_highest", "{ran}");
+    let probes = document["probes"].as_array().unwrap();
     assert!(probes.iter().all(|probe| probe["is_kept"] == true), "{ran}");
     assert_eq!(probes.last().unwrap()["operations_per_second"], 80);
     let left: Vec<_> = fs::read_dir(program.home().join("d")).unwrap().collect();
@@ -54,7 +54,7 @@ fn a_bound_that_is_always_kept_is_kept_at_the_highest_rate() {
 }
 
 #[test]
-fn a_bound_that_nothing_keeps_is_missed_at_the_lowest_rate() {
+fn an_impossible_latency_bound_is_missed_at_the_lowest_rate() {
     let program = program();
     let results = temp_dir_in(Path::new("/dev/shm"));
     let store = results.path().join("r.treering");
@@ -62,14 +62,14 @@ fn a_bound_that_nothing_keeps_is_missed_at_the_lowest_rate() {
     let job = "[log]\nrw=write\nbs=4k\nsize=4m\nfsync=1\n";
     let words = ["--p99", "1us", "--min-rate", "2000"];
     let ran = search(&program, &store, job, "d", &words).ends_with(5);
-    let found = json(&ran);
-    assert_eq!(found["answer"], "below_lowest", "{ran}");
-    assert_eq!(found["idle"]["operations_per_second"], 20, "{ran}");
-    assert!(found["idle"]["p50_ns"].as_u64().unwrap() > 1000, "{ran}");
+    let document = json(&ran);
+    assert_eq!(document["answer"], "below_lowest", "{ran}");
+    assert_eq!(document["idle"]["operations_per_second"], 20, "{ran}");
+    assert!(document["idle"]["p50_ns"].as_u64().unwrap() > 1000, "{ran}");
 }
 
 #[test]
-fn requests_by_the_clock_all_count_from_when_they_were_due() {
+fn latency_counts_from_the_due_time_of_requests() {
     let program = program();
     fs::create_dir(program.home().join("d")).unwrap();
     fs::write(program.home().join("j.fio"), READS).unwrap();
@@ -79,10 +79,10 @@ fn requests_by_the_clock_all_count_from_when_they_were_due() {
     program.run(words.iter().chain(&clock).chain(&late)).ends_with(0);
     let shown = json(&program.run(["show", "last", "--format", "json"]).ends_with(0));
     let value = |name: &str| {
-        let all = shown["metrics"].as_array().unwrap();
-        all.iter().find(|one| one["name"] == name).map(|one| one["value"].as_f64().unwrap())
+        let all_metrics = shown["metrics"].as_array().unwrap();
+        all_metrics.iter().find(|one| one["name"] == name).map(|one| one["value"].as_f64().unwrap())
     };
-    // The last arrival is at the end itself, or just before it.
+    // The last arrival is at the end of the run, or just before it.
     let due = value("due_operations").unwrap();
     assert!((199.0..=200.0).contains(&due), "{due}");
     assert_eq!(value("unfinished_operations"), Some(0.0), "the grace is long");
@@ -91,7 +91,7 @@ fn requests_by_the_clock_all_count_from_when_they_were_due() {
 }
 
 #[test]
-fn what_says_itself_when_requests_come_is_refused() {
+fn jobs_with_their_own_rate_are_refused() {
     let program = program();
     fs::create_dir(program.home().join("d")).unwrap();
     let refused = |job: &str, words: &[&str], complaint: &str| {
@@ -127,20 +127,21 @@ fn the_rate_of_a_played_disk_is_found() {
     let (running, node) = attached(&program, disk.to_str().unwrap(), 128);
     FinishedCommand::run(std::process::Command::new("mkfs.ext4").args(["-q", &node])).ends_with(0);
     let mounted = Here::new(&program, &node);
-    // Half a millisecond a request: 100 a second are far below what it does, and 100000 far above.
+    // A request takes half a millisecond: 100 requests per second are far below the capacity of the
+    // disk, and 100000 far above.
     let job = "[reads]\nrw=randread\nbs=4k\nsize=64m\niodepth=8\ndirect=1\n";
     let words = ["--p50", "200ms", "--max-rate", "100k", "--precision", "50%"];
     let ran = search(&program, &store, job, mounted.path(), &words).ends_with(0);
     drop(mounted);
     running.send("INT");
     running.finish().ends_with(0);
-    let found = json(&ran);
-    assert_eq!(found["answer"], "found", "{ran}");
-    let of = |name: &str| found[name].as_f64().unwrap();
+    let document = json(&ran);
+    assert_eq!(document["answer"], "found", "{ran}");
+    let of = |name: &str| document[name].as_f64().unwrap();
     let rate = of("operations_per_second");
     assert!((100.0..20_000.0).contains(&rate), "{ran}");
     assert!(of("low_operations_per_second") <= rate && rate <= of("high_operations_per_second"));
-    let id = found["trial"].as_str().unwrap();
+    let id = document["trial"].as_str().unwrap();
     let shown = program.run(["show", id, "--format", "json", "--store", store.to_str().unwrap()]);
     let shown = json(&shown.ends_with(0));
     assert_eq!(shown["metrics"][0]["name"], "sustained_operations_per_second", "{shown}");

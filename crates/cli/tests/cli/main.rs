@@ -1,5 +1,5 @@
-//! Tests of the program from outside: command lines, output, and the files on disk and in the store
-//! afterwards. The header of each file says what it tests.
+//! Tests of the program as users run it: command lines, output, and the files on disk and in the
+//! store afterwards. The header of each file names its subject.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod aging;

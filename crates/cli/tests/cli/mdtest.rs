@@ -1,4 +1,4 @@
-//! mdtest from outside: output and trees of the original and of treering, side by side.
+//! mdtest as a user runs it: output and trees of the original and of treering, side by side.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,8 +18,8 @@ pub(crate) fn classic(program: &Program, ranks: u32, words: &str) -> FinishedCom
 
 /// Lines without the parts that differ in every run: times, figures, the filesystem.
 pub(crate) fn shape(text: &str) -> Vec<String> {
-    let told = ["-- started", "-- finished", "Command line", "FS ", "Authorization"];
-    let lines = text.lines().filter(|line| !told.iter().any(|begin| line.starts_with(begin)));
+    let varying = ["-- started", "-- finished", "Command line", "FS ", "Authorization"];
+    let lines = text.lines().filter(|line| !varying.iter().any(|begin| line.starts_with(begin)));
     let is_figure = |word: &&str| word.parse::<f64>().is_err();
     lines
         .map(|line| {
@@ -53,7 +53,7 @@ pub(crate) fn tree(top: &Path) -> BTreeSet<(PathBuf, Option<Vec<u8>>)> {
     found
 }
 
-/// Ranks and words. With -G the data are the same.
+/// Number of ranks and command line of each case; `-G` makes the data equal.
 const LINES: [(u32, &str); 13] = [
     (1, "-n 10 -C"),
     (4, "-n 10 -C -u -N 1"),
@@ -71,7 +71,7 @@ const LINES: [(u32, &str); 13] = [
 ];
 
 #[test]
-fn tables_and_trees_are_those_of_the_original() {
+fn tables_and_trees_equal_the_original() {
     let Some(original) = original("mdtest") else { return };
     for (ranks, words) in LINES {
         let (program, other) = (program(), temp_dir());
@@ -93,19 +93,19 @@ fn what_the_original_refuses_is_refused_with_its_exit_code() {
         ("-n 10 -I 3", "items must be a multiple of items per directory", 1),
         ("-B=1", "and with barriers", 1),
         ("-a DFS", "only POSIX calls are made", 1),
-        // What only we refuse.
+        // Only treering rejects this option.
         ("--warningAsErrors", "see the numbers of missing items", 2),
     ] {
         let program = program();
         let ran = classic(&program, 1, words).ends_with(code);
-        let said = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(said.contains(message), "{words}: {said}");
+        let output = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(output.contains(message), "{words}: {output}");
         assert!(!program.home().join("out").exists(), "nothing was done");
     }
 }
 
 #[test]
-fn the_run_that_aborts_in_the_original_works() {
+fn a_run_that_aborts_in_the_original_works() {
     let program = program();
     let words = "-u -L -z 2 -b 3 -I 20 -N 1 -i 2 -d there";
     let ran = classic(&program, 4, words).ends_with(0);
@@ -113,7 +113,7 @@ fn the_run_that_aborts_in_the_original_works() {
     assert!(tree(&program.home().join("there")).is_empty());
     let trial = last(&program);
     assert_eq!(trial.ending, Ending::Completed);
-    // 4 ranks, 9 leaves, 2 iterations.
+    // Each of 4 ranks has 9 leaves and 2 iterations.
     assert_eq!(calls(&trial, "file-stat", Op::Stat), 4 * 9 * 20 * 2);
     assert!(metric(&trial, "file-create", "operations_per_second").unwrap() > 0.0);
 }
@@ -122,8 +122,8 @@ fn the_run_that_aborts_in_the_original_works() {
 fn phases_can_be_split_over_runs_after_an_end_by_time() {
     let program = program();
     let words = "-F -u -n 100000000 -W 1 -x items -d there -G 3 -w 100";
-    let made = classic(&program, 2, &format!("{words} -C")).ends_with(0);
-    assert!(made.stdout.contains("Continue stonewall hit min: "), "{made}");
+    let outcome = classic(&program, 2, &format!("{words} -C")).ends_with(0);
+    assert!(outcome.stdout.contains("Continue stonewall hit min: "), "{outcome}");
     let items: usize = fs::read_to_string(program.home().join("items")).unwrap().parse().unwrap();
     let files = tree(&program.home().join("there"));
     let files = files.iter().filter(|(_, bytes)| bytes.is_some()).count();
@@ -136,7 +136,7 @@ fn phases_can_be_split_over_runs_after_an_end_by_time() {
 }
 
 #[test]
-fn a_tree_that_was_there_is_not_left_over_a_link() {
+fn tests_do_not_follow_links_out_of_an_existing_tree() {
     let program = program();
     let words = "-n 20 -z 1 -b 2 -d there";
     classic(&program, 2, &format!("{words} -C")).ends_with(0);
@@ -153,7 +153,7 @@ fn a_tree_that_was_there_is_not_left_over_a_link() {
 }
 
 #[test]
-fn a_native_run_shifts_reports_and_leaves_nothing() {
+fn a_native_run_reorders_tasks_reports_and_cleans_up() {
     let program = program();
     fs::create_dir(program.home().join("target")).unwrap();
     let words = "run mdtest --dir target --workers 3 --items 50 --own-trees --depth 1 --branch 2 \
@@ -168,7 +168,7 @@ fn a_native_run_shifts_reports_and_leaves_nothing() {
         assert!(metric(&trial, kind, "operations_per_second").unwrap() > 0.0, "{kind}");
         assert!(metric(&trial, kind, "worker_skew_ratio").unwrap() >= 1.0, "{kind}");
     }
-    // 16 in each of 3 directories, of 50.
+    // Each of 3 directories gets 16 of the 50 items.
     assert_eq!(calls(&trial, "file-create", Op::Create), 3 * 48 * 2);
 }
 
@@ -184,7 +184,7 @@ fn a_creation_with_a_time_limit_replaces_a_stale_number_of_items() {
 }
 
 #[test]
-fn settings_and_tests_are_printed_where_more_is_asked_for() {
+fn verbose_output_has_settings_and_tests() {
     let program = program();
     let ran = classic(&program, 2, "-n 3 -v -i 2 -F -d there").ends_with(0);
     for line in [
@@ -203,7 +203,7 @@ fn settings_and_tests_are_printed_where_more_is_asked_for() {
 }
 
 #[test]
-fn commands_and_files_about_operations_are_made() {
+fn commands_and_operation_files_are_supported() {
     let program = program();
     let words = "-n 3 -F -C -d there --savePerOpDataCSV=op --posix.odirect=1 -k \
                  --run-cmd-before-phase=echo>>said --run-cmd-after-phase=echo>>said";

@@ -43,12 +43,12 @@ impl Mpi {
         ["openmpi", "mpich"].into_iter().filter_map(Self::of)
     }
 
-    /// The program as a file.
+    /// Path of the program.
     pub(crate) fn binary(&self) -> &Path {
         &self.binary
     }
 
-    /// The launcher, to be given programs.
+    /// Command of the launcher; the caller adds a program.
     pub(crate) fn launcher(&self) -> Command {
         let mut command = Command::new(format!("mpirun.{}", self.name));
         self.program.prepare(&mut command);
@@ -85,16 +85,16 @@ pub(crate) fn elsewhere() -> TempDir {
     temp_dir_in(Path::new("/dev/shm"))
 }
 
-/// A run of fs_mark in a directory, into a store.
+/// Adds the arguments of a run of fs_mark in a directory, with a store.
 pub(crate) fn fs_mark(command: &mut Command, dir: &str, store: &Path, files: &str) {
     command.args(["run", "fs_mark", "--threads", "2", "--size", "4096", "--quiet", "--files"]);
     command.arg(files).args(["--dir", dir]).arg("--store").arg(store);
 }
 
 pub(crate) fn only(store: &Path) -> Trial {
-    let mut all = trials(store);
-    assert_eq!(all.len(), 1, "one trial, kept by rank 0");
-    all.remove(0)
+    let mut all_trials = trials(store);
+    assert_eq!(all_trials.len(), 1, "one trial, kept by rank 0");
+    all_trials.remove(0)
 }
 
 /// Processes whose command line contains this text, with their ranks.
@@ -115,7 +115,7 @@ fn processes(text: &str) -> Vec<(u32, usize)> {
     fs::read_dir("/proc").unwrap().flatten().filter_map(of).collect()
 }
 
-/// Waits until something is so.
+/// Sends a signal to a process.
 #[track_caller]
 fn signal(name: &str, process: u32) {
     let done = Command::new("kill").args(["-s", name, &process.to_string()]).status().unwrap();
@@ -145,9 +145,9 @@ fn ranks_share_the_work_and_rank_0_keeps_one_trial() {
         let library = fact(&trial, "ranks.launched_by").unwrap();
         let name = if mpi.name == "openmpi" { "Open MPI" } else { "MPICH" };
         assert!(library.contains(name), "{library}");
-        let told = [RANK_SKEW_PERCENT, BARRIER_SECONDS, START_SPREAD_SECONDS];
+        let varying = [RANK_SKEW_PERCENT, BARRIER_SECONDS, START_SPREAD_SECONDS];
         let scope = Scope::Phase(phase.name.clone());
-        for metric in told {
+        for metric in varying {
             let of = |one: &Metric| one.name == metric.name && one.scope == scope;
             assert!(trial.metrics.iter().any(of), "{}", metric.name);
         }
@@ -169,7 +169,7 @@ fn a_workload_that_cannot_be_distributed_is_refused_once() {
 }
 
 #[test]
-fn ranks_that_were_asked_for_other_things_are_named() {
+fn ranks_with_different_arguments_are_reported() {
     for mpi in Mpi::all() {
         let place = temp_dir();
         let mut command = mpi.launcher();
@@ -200,7 +200,7 @@ fn a_launcher_of_another_mpi_is_refused() {
 }
 
 #[test]
-fn directories_that_are_not_one_filesystem_are_a_caution() {
+fn ranks_on_different_filesystems_are_cautioned() {
     let Some(mpi) = Mpi::of("openmpi") else { return };
     let place = temp_dir();
     for rank in 0..2 {
@@ -239,7 +239,7 @@ fn long_run(mpi: &Mpi, place: &Path, store: &Path) -> (RunningProgram, Vec<(u32,
 }
 
 #[test]
-fn a_rank_that_hangs_is_named_and_what_was_measured_is_kept() {
+fn a_hanging_rank_is_reported_and_measurements_are_stored() {
     for mpi in Mpi::all() {
         let (place, data) = (temp_dir(), elsewhere());
         let store = data.path().join("results.db");
@@ -257,7 +257,7 @@ fn a_rank_that_hangs_is_named_and_what_was_measured_is_kept() {
 }
 
 #[test]
-fn a_rank_that_is_killed_ends_the_run_and_the_store_opens() {
+fn a_killed_rank_ends_the_run_and_the_store_stays_usable() {
     for mpi in Mpi::all() {
         let (place, data) = (temp_dir(), elsewhere());
         let store = data.path().join("results.db");
@@ -273,7 +273,7 @@ fn a_rank_that_is_killed_ends_the_run_and_the_store_opens() {
 }
 
 #[test]
-fn an_interrupted_launcher_ends_all() {
+fn an_interrupted_launcher_ends_all_ranks() {
     for mpi in Mpi::all() {
         let (place, data) = (temp_dir(), elsewhere());
         let store = data.path().join("results.db");

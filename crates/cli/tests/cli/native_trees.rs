@@ -15,7 +15,7 @@ use crate::trial::{again, calls, cautions, last, living, standing, tasks};
 /// The shipped data set of the tests.
 const DATA_SET: &str = "linux-6.1-small";
 
-/// The files of each state, by the name of the state.
+/// Files of each state, by the name of the state.
 fn states(dataset: &Dataset) -> BTreeMap<&'static str, FileSizes> {
     let names = ["unpatched", "patched", "unpatched compiled", "patched compiled"];
     let files = |state| {
@@ -30,19 +30,19 @@ fn states(dataset: &Dataset) -> BTreeMap<&'static str, FileSizes> {
 fn run_and_compare(program: &Program, place: &LoopFs, options: &[&str]) -> Trial {
     let dir = place.path().join("w");
     let dir_word = dir.to_str().unwrap();
-    let before = ["run", "compilebench", "--dir", dir_word, "--dataset", DATA_SET, "--keep"];
+    let first_words = ["run", "compilebench", "--dir", dir_word, "--dataset", DATA_SET, "--keep"];
     let size = ["--initial-dirs", "2", "--runs", "8"];
-    let ran = program.run(before.iter().chain(&size).chain(options)).ends_with(0);
+    let ran = program.run(first_words.iter().chain(&size).chain(options)).ends_with(0);
     assert!(!ran.stderr.contains("removing"), "{ran}");
     let trial = last(program);
     assert_eq!(trial.ending, Ending::Completed);
     let states = states(&library::load(DATA_SET, &[]).unwrap());
     let expected = standing(&living(&trial), |state| &states[state]);
-    let found = tree_of(&dir);
-    // Maps of thousands of files: only the differences are worth reading.
+    let existing = tree_of(&dir);
+    // The maps have thousands of files, so only differences are printed.
     let differing: Vec<_> =
-        found.iter().filter(|(path, size)| expected.get(*path) != Some(size)).collect();
-    let missing: Vec<_> = expected.keys().filter(|path| !found.contains_key(*path)).collect();
+        existing.iter().filter(|(path, size)| expected.get(*path) != Some(size)).collect();
+    let missing: Vec<_> = expected.keys().filter(|path| !existing.contains_key(*path)).collect();
     assert!(differing.is_empty() && missing.is_empty(), "{differing:?} {missing:?}");
     let tops = fs::read_dir(&dir).unwrap().count();
     assert_eq!(tops, living(&trial).len(), "nothing else stands");
@@ -51,7 +51,7 @@ fn run_and_compare(program: &Program, place: &LoopFs, options: &[&str]) -> Trial
     trial
 }
 
-/// The numbers of a trial fit each other.
+/// Asserts that the figures of a trial are consistent.
 fn is_sane(trial: &Trial) {
     let mut by_kind: BTreeMap<&str, (u64, f64, u64)> = BTreeMap::new();
     for task in &trial.tasks {
@@ -98,7 +98,7 @@ fn can_drop_caches() -> bool {
     fs::OpenOptions::new().write(true).open("/proc/sys/vm/drop_caches").is_ok()
 }
 
-/// Everything that is tested on each kind of filesystem.
+/// Runs every test of this file on a filesystem of this kind.
 fn ages_exactly(kind: &str) {
     let program = program();
     let place = LoopFs::new(kind, 1200);
@@ -140,24 +140,24 @@ fn ages_exactly(kind: &str) {
 }
 
 #[test]
-fn ext4_is_aged_exactly() {
+fn ext4_trees_are_exact() {
     require_loop_fs!("ext4");
     ages_exactly("ext4");
 }
 
 #[test]
-fn xfs_is_aged_exactly() {
+fn xfs_trees_are_exact() {
     require_loop_fs!("xfs");
     ages_exactly("xfs");
 }
 
 #[test]
-fn btrfs_is_aged_exactly() {
+fn btrfs_trees_are_exact() {
     require_loop_fs!("btrfs");
     ages_exactly("btrfs");
 }
 
-/// The trial that lines of events tell.
+/// Builds the trial from the printed events.
 fn replayed(lines: &str) -> Trial {
     let mut builder = TrialBuilder::default();
     for line in lines.lines() {
@@ -177,7 +177,7 @@ const TINY: [&str; 6] = ["run", "compilebench", "--dir", "w", "--dataset", "./li
 const FEW: [&str; 4] = ["-i", "3", "-r", "12"];
 
 #[test]
-fn events_tell_the_same_trial_as_the_store() {
+fn printed_events_build_the_stored_trial() {
     let program = with_tiny();
     let words = TINY.iter().chain(&FEW);
     let ran = program.run(words.clone().chain(&["--events"])).ends_with(0);
@@ -197,7 +197,7 @@ fn events_tell_the_same_trial_as_the_store() {
 }
 
 #[test]
-fn a_run_says_beforehand_what_it_will_write_and_names_each_operation() {
+fn a_run_prints_its_estimate_first_and_each_operation() {
     let program = with_tiny();
     let words = TINY.iter().chain(&FEW);
     let outline = program.run(words.clone().chain(&["--dry-run"])).ends_with(0).stdout;
@@ -239,7 +239,7 @@ fn a_run_says_beforehand_what_it_will_write_and_names_each_operation() {
 }
 
 #[test]
-fn one_seed_gives_one_run_and_another_seed_another() {
+fn the_seed_determines_the_run() {
     let program = with_tiny();
     let run = |seed: &str, threads: &str| {
         let more = ["--seed", seed, "--threads", threads, "--quiet", "--drop-caches", "none"];

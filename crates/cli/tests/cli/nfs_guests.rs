@@ -1,6 +1,6 @@
 //! Two guests whose kernels have mounted a shared filesystem by NFS, with a rank in each: MPICH's
-//! launcher on the host starts the ranks through `nfs_client.c`. Kernels as in `kernels`, program
-//! as in `mpi`.
+//! launcher on the host starts the ranks through `nfs_client.c`. The requirements are those of
+//! `kernels` and `mpi`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -101,8 +101,8 @@ impl Clients {
     }
 }
 
-/// A kernel with its modules for networks, which are not read from a package: guests have none.
-/// They are where modules of others are.
+/// Unpacks a kernel package and reads it with its network modules. Those in their usual folders are
+/// not read, since guests have no network, so they are moved to the folder of out-of-tree modules.
 fn with_network(package: &Path, to: &Path) -> Kernel {
     FinishedCommand::run(Command::new("dpkg-deb").arg("-x").arg(package).arg(to)).ends_with(0);
     for release in fs::read_dir(to.join("lib/modules")).unwrap().flatten() {
@@ -115,8 +115,8 @@ fn with_network(package: &Path, to: &Path) -> Kernel {
     Kernel::read(to).unwrap()
 }
 
-/// Files that a client needs besides its first process and its modules: the program, the launcher's
-/// proxy, and the libraries of both, as far as they exist here.
+/// Copies the files that a client needs besides its init program and modules: the program, the
+/// proxy of the launcher, and the libraries of both, as far as they exist on this machine.
 fn tree_of_client(tree: &Path, program: &Path) {
     let put = |path: &Path| {
         let to = tree.join(path.strip_prefix("/").unwrap());
@@ -137,7 +137,7 @@ fn tree_of_client(tree: &Path, program: &Path) {
 }
 
 impl Clients {
-    /// A plan over the versions of NFS, with these keys on top.
+    /// Writes a plan whose variants are the versions of NFS, with these keys at the top.
     fn plan(&self, top: &str, files: u32) -> PathBuf {
         let variant = |version: &str| {
             let dir = self.shared.directory(version);
@@ -158,7 +158,8 @@ impl Clients {
         plan
     }
 
-    /// A rank of the program in each of these guests, to be given arguments.
+    /// Command that starts a rank of the program in each of these guests; the caller adds
+    /// arguments.
     fn ranks(&self, guests: &[usize]) -> Command {
         let launcher = self.launcher(guests);
         let mut words = launcher.split(' ');
@@ -206,7 +207,7 @@ fn a_plan_compares_versions_of_nfs_with_a_rank_in_each_of_two_guests() {
 }
 
 #[test]
-fn a_guest_whose_link_is_cut_ends_the_run_with_its_rank_and_what_was_measured_is_kept() {
+fn a_disconnected_guest_ends_the_run_and_measurements_are_stored() {
     let Some(clients) = Clients::two() else { return };
     let dir = clients.shared.directory("4.2");
     let mut command = clients.ranks(&[0, 1]);
@@ -229,7 +230,7 @@ fn a_guest_whose_link_is_cut_ends_the_run_with_its_rank_and_what_was_measured_is
 }
 
 #[test]
-fn what_one_guest_has_packed_another_repeats_and_compares() {
+fn a_pack_of_one_guest_is_repeated_in_another() {
     let Some(clients) = Clients::two() else { return };
     let shared = clients.shared.directory("4.1");
     let pack = shared.join("night.pack");
@@ -246,7 +247,11 @@ fn what_one_guest_has_packed_another_repeats_and_compares() {
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
 
     assert_eq!(listed["trials"].as_array().map(Vec::len), Some(2), "{listed}");
-    // The name of a machine is left out of a pack.
-    let all = clients.run_in(1, &["export", "--format", "json", "--store", store]).ends_with(0);
-    assert!(all.stdout.contains("host-1") && !all.stdout.contains("client0"), "{all}");
+    // Exported trials have no machine names.
+    let exported =
+        clients.run_in(1, &["export", "--format", "json", "--store", store]).ends_with(0);
+    assert!(
+        exported.stdout.contains("host-1") && !exported.stdout.contains("client0"),
+        "{exported}"
+    );
 }

@@ -25,7 +25,7 @@ fn alone(program: &Program, words: &[&str]) -> FinishedCommand {
 }
 
 #[test]
-fn what_is_not_native_is_run_by_the_installed_fio_and_kept() {
+fn unsupported_jobs_run_with_the_installed_fio_and_are_stored() {
     require_tool!("fio");
     let program = program();
     written(&program, FOREIGN);
@@ -43,7 +43,7 @@ fn what_is_not_native_is_run_by_the_installed_fio_and_kept() {
     assert_eq!(fact("fio.command"), "fio j.fio");
     assert!(fact("fio.reason").contains("block_error"));
     assert!(!trial.metrics.is_empty());
-    // The report in a file is read there.
+    // A report that fio writes to a file is read from there.
     program.run(["fio", "j.fio", "--output=r.json", "--output-format=json"]).ends_with(0);
     let report = fs::read(program.home().join("r.json")).unwrap();
     assert!(serde_json::from_slice::<Value>(&report).is_ok());
@@ -51,7 +51,7 @@ fn what_is_not_native_is_run_by_the_installed_fio_and_kept() {
 }
 
 #[test]
-fn faults_and_questions_are_answered_by_fio() {
+fn errors_and_help_come_from_the_installed_fio() {
     require_tool!("fio");
     let program = program();
     written(&program, "[a]\nsize=64k\nrw=sideways\n");
@@ -69,7 +69,7 @@ fn faults_and_questions_are_answered_by_fio() {
 }
 
 #[test]
-fn a_link_that_finds_itself_first_runs_the_other_fio() {
+fn a_link_found_first_on_the_path_runs_the_installed_fio() {
     require_tool!("fio");
     let program = program();
     written(&program, FOREIGN);
@@ -86,7 +86,7 @@ fn a_link_that_finds_itself_first_runs_the_other_fio() {
 }
 
 #[test]
-fn without_fio_all_faults_are_reported_at_once() {
+fn without_fio_all_errors_are_reported_at_once() {
     let program = program();
     written(&program, "[a]\nrw=sideways\nsize=1m\nzonemode=zbd\nbogus=1\n");
     let ran = alone(&program, &["j.fio"]).ends_with(1);
@@ -98,7 +98,7 @@ fn without_fio_all_faults_are_reported_at_once() {
 }
 
 #[test]
-fn without_fio_every_option_that_needs_it_is_named() {
+fn without_fio_every_unsupported_option_is_reported() {
     let program = program();
     written(&program, "[a]\nrw=sideways\nsize=1m\n");
     let ran = alone(&program, &["--client", "h", "j.fio", "--bogus=1", "--idle-prof=system"]);
@@ -116,7 +116,7 @@ fn without_fio_every_option_that_needs_it_is_named() {
 }
 
 #[test]
-fn program_options_that_need_no_fio_are_taken() {
+fn native_program_options_are_accepted() {
     let program = program();
     written(&program, "[a]\nrw=read\nsize=64k\n");
     let ran = alone(&program, &["j.fio", "--parse-only"]).ends_with(0);
@@ -124,14 +124,14 @@ fn program_options_that_need_no_fio_are_taken() {
     let words =
         ["--readonly", "--max-jobs=1", "--eta-newline=1", "--alloc-size=9", "--append-terse"];
     let words = [&["j.fio"], &words[..]].concat();
-    // No file is made for it.
+    // The file exists, since --readonly creates none.
     fs::write(program.home().join("a.0.0"), vec![0; 64 << 10]).unwrap();
     let ran = alone(&program, &words).ends_with(0);
     assert!(ran.stdout.contains("3;fio-3.33;a;0;0;64;"), "{ran}");
     assert!(ran.stdout.contains("Run status group 0"), "{ran}");
     written(&program, "[a]\nrw=write\nsize=64k\nnumjobs=2\n");
     alone(&program, &["j.fio", "--readonly"]).ends_with(1).complains("[a] writes");
-    // As the original, which takes the limit and does not look at it.
+    // The original takes this limit and ignores it, too.
     alone(&program, &["j.fio", "--max-jobs=1"]).ends_with(0);
 }
 
@@ -147,7 +147,7 @@ fn several_job_files_run_one_after_the_other() {
     let reported = |job: &Value, way: &str| {
         (job["groupid"].as_u64().unwrap(), job[way]["total_ios"].as_u64().unwrap())
     };
-    // What is global in the first file does not hold in the second.
+    // Global options of the first file do not apply to the second.
     assert_eq!((reported(&jobs[0], "write"), reported(&jobs[1], "read")), ((0, 8), (1, 16)));
     let ran = alone(&program, &["--showcmd", "a.fio", "b.fio"]).ends_with(0);
     let lines = "fio --bs=8k --size=64k --name=x --rw=write \nfio --name=y --size=64k --rw=read \n";
@@ -155,7 +155,7 @@ fn several_job_files_run_one_after_the_other() {
 }
 
 #[test]
-fn a_job_file_comes_on_standard_input_and_goes_on_to_fio() {
+fn a_job_file_on_standard_input_is_passed_to_fio() {
     let program = program();
     let piped = |job: &str, path: Option<&str>| {
         fs::write(program.home().join("input"), job).unwrap();
@@ -176,7 +176,7 @@ fn a_job_file_comes_on_standard_input_and_goes_on_to_fio() {
 }
 
 #[test]
-fn without_fio_questions_are_answered_for_what_is_native() {
+fn without_fio_help_covers_native_options() {
     let program = program();
     let ran = alone(&program, &["--cmdhelp=blocksize"]).ends_with(0);
     assert!(ran.stdout.contains("bs: sizes of requests"), "{ran}");
@@ -186,7 +186,7 @@ fn without_fio_questions_are_answered_for_what_is_native() {
 }
 
 #[test]
-fn readonly_makes_no_file() {
+fn readonly_creates_no_file() {
     let program = program();
     let words = ["--name=a", "--size=64k", "--rw=read", "--readonly"];
     alone(&program, &words).ends_with(1);
@@ -197,7 +197,7 @@ fn readonly_makes_no_file() {
 }
 
 #[test]
-fn a_link_is_followed_and_stays() {
+fn a_symbolic_link_is_followed_and_kept() {
     let program = program();
     let home = program.home();
     fs::write(home.join("target"), "short").unwrap();
@@ -219,7 +219,7 @@ fn a_path_may_have_any_character() {
 }
 
 #[test]
-fn no_room_is_the_error_of_the_job() {
+fn a_full_filesystem_is_the_error_of_the_job() {
     require_root!();
     let (program, place) = (program(), LoopFs::in_memory(16));
     let directory = format!("--directory={}", place.path().display());
@@ -231,14 +231,14 @@ fn no_room_is_the_error_of_the_job() {
         let document: Value = serde_json::from_str(&ran.stdout).unwrap();
         let job = &document["jobs"][0];
         assert_eq!(job["error"], 28, "{ran}");
-        // The request that failed counts, its bytes don't.
+        // A failed request is counted, but its bytes are not.
         let number = |name: &str| job["write"][name].as_u64().unwrap();
         assert_eq!(number("total_ios"), number("io_bytes") / 65536 + 1, "{ran}");
     }
 }
 
 #[test]
-fn a_file_that_cannot_be_made_is_the_error_of_its_job_alone() {
+fn a_file_creation_error_fails_only_its_job() {
     require_root!();
     let (program, place) = (program(), LoopFs::in_memory(16));
     let directory = format!("--directory={}", place.path().display());
@@ -288,7 +288,7 @@ fn every_request_is_logged_with_its_offset() {
 }
 
 #[test]
-fn rates_of_a_group_are_those_of_all_its_clones() {
+fn group_rates_include_all_clones() {
     let program = program();
     let job = "[a]\nrw=randread\nsize=1m\nioengine=null\ntime_based\nruntime=2\nrate_iops=1000\n\
                numjobs=4\nthread\ngroup_reporting\n";
@@ -297,7 +297,7 @@ fn rates_of_a_group_are_those_of_all_its_clones() {
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     let read = &document["jobs"][0]["read"];
     let number = |name: &str| read[name].as_f64().unwrap();
-    // Where nothing else hinders them it is 4000; one clone alone cannot make more than 1000.
+    // Without other load, the rate is 4000; a single clone cannot exceed 1000.
     let samples = number("iops_samples");
     assert!(samples == 0.0 || number("iops_max") >= number("iops_min"));
     if number("iops") > 2500.0 && samples >= 8.0 {
@@ -321,15 +321,15 @@ fn a_log_has_a_line_for_every_request_of_a_long_job() {
         assert_eq!(lines(&format!("l_clat.{clone}.log")), 204_800);
         assert_eq!(lines(&format!("l_lat.{clone}.log")), 204_800);
     }
-    // The calls of a clone are its requests, two opens and closes, two names and the version.
+    // Calls of a clone are its requests, two opens and closes, two names and the version.
     assert_eq!(lines("io"), 2 * (204_800 + 7));
-    // A second run begins the clones' own logs anew, and appends to the common one.
+    // A second run truncates the logs of single clones, and appends to the common one.
     alone(&program, &["j.fio"]).ends_with(0);
     assert_eq!((lines("l_lat.1.log"), lines("io")), (204_800, 4 * (204_800 + 7)));
 }
 
 #[test]
-fn a_rehearsal_writes_no_log() {
+fn a_dry_run_writes_no_log() {
     let program = program();
     written(&program, "[a]\nrw=write\nsize=64k\nwrite_lat_log=l\nwrite_iolog=io\n");
     alone(&program, &["j.fio", "--dry-run", "--calls"]).ends_with(0);

@@ -1,4 +1,4 @@
-//! Originals of mdtest and ior found on `PATH`, and treering in their place.
+//! The originals of mdtest and ior on `PATH`, and treering under the same conditions.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use treering_testkit::{FinishedCommand, Program, skip};
 
-/// The original, where one is in the path.
+/// Path of the original, if it is on `PATH`.
 pub(crate) fn original(tool: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let found = env::split_paths(&path).map(|dir| dir.join(tool)).find(|file| file.is_file());
@@ -29,7 +29,7 @@ pub(crate) fn run_original(
     FinishedCommand::run(&mut command)
 }
 
-/// Ours, as the original is run.
+/// Runs treering with the same number of ranks and words.
 pub(crate) fn run_ours(program: &Program, tool: &str, ranks: u32, words: &str) -> FinishedCommand {
     let ranks = ranks.to_string();
     program.run([tool, "--ranks", &ranks].into_iter().chain(words.split_whitespace()))

@@ -54,7 +54,7 @@ const first = (start) => [...document.querySelectorAll("a")]
 })();
 </script>"##;
 
-/// Twelve days of a campaign of two variants, the newest days half as fast.
+/// Creates a campaign of two variants over twelve days, with half the speed on the newest days.
 fn hostile_store(file: &Path) {
     let mut store = Store::open(file, Access::ReadWrite).unwrap();
     for day in 1..=12 {
@@ -92,14 +92,18 @@ fn written(program: &Program, words: &[&str]) -> String {
 }
 
 #[test]
-fn the_page_begins_with_what_changed() {
+fn the_page_begins_with_changes() {
     let program = month(|day| if day < 17 { 1000.0 } else { 900.0 });
     let ran = program.run(["overview"]).ends_with(0);
-    let said =
+    let message =
         "1 of 1 series changed within their newest 20 points: 1 for the worse, 0 for the better.";
-    assert!(ran.stderr.contains(said) && ran.stderr.contains("28 of 28 trials"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains(message) && ran.stderr.contains("28 of 28 trials"),
+        "{}",
+        ran.stderr
+    );
     let page = ran.stdout;
-    assert!(page.contains(said) && page.contains("worse (-9.9 %) from 2025-11-17 on"), "{page}");
+    assert!(page.contains(message) && page.contains("worse (-9.9 %) from 2025-11-17 on"), "{page}");
     assert!(page.contains("svg class=\"spark\"") && page.contains("▼ -9.9 %"), "a small chart");
     assert!(page.contains("default-src 'none'") && !page.contains("http://"), "no network");
     let recent = written(&program, &["--recent", "5"]);
@@ -107,7 +111,7 @@ fn the_page_begins_with_what_changed() {
 }
 
 #[test]
-fn every_series_comparison_and_trial_has_its_place() {
+fn every_series_comparison_and_trial_is_included() {
     let program = program();
     let file = made_up(&program);
     hostile_store(&file);
@@ -125,13 +129,13 @@ fn every_series_comparison_and_trial_has_its_place() {
         let is_place = page.contains(&format!("id=\"{link}\""));
         assert!(is_place || names.contains(&link), "{link} leads nowhere");
     }
-    // Nothing of the store is markup, and no script ends early.
+    // Stored names appear neither as markup nor as the end of a script.
     assert!(!page.contains("<img") && !page.contains(HOSTILE), "hostile text");
     assert_eq!(page.matches("<script").count(), page.matches("</script>").count());
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn missing_data_are_reported() {
     let program = month(|_| 1000.0);
     program.run(["overview", "--metric", "speed"]).ends_with(2).complains("files_per_second");
     program.run(["overview", "--store", "nowhere"]).ends_with(2);
@@ -149,8 +153,8 @@ fn a_browser_opens_the_details_and_goes_back() {
     probe(&page, EYE);
     for (width, dark) in [(320, false), (2000, true)] {
         let seen = seen(browser, &page, width, dark);
-        let said = format!("{width}: {seen:#}");
-        is_harmless(&seen, &said);
+        let message = format!("{width}: {seen:#}");
+        is_harmless(&seen, &message);
         for (detail, words) in [
             ("series", "Points"),
             ("trial", "Environment"),
@@ -158,13 +162,17 @@ fn a_browser_opens_the_details_and_goes_back() {
             ("absent", "treering show 00000000"),
         ] {
             let shown = &seen[detail];
-            assert!(shown["text"].as_str().unwrap().contains(words), "{detail}: {said}");
-            assert_eq!((&shown["focus"], &shown["home"]), (&true.into(), &true.into()), "{said}");
+            assert!(shown["text"].as_str().unwrap().contains(words), "{detail}: {message}");
+            assert_eq!(
+                (&shown["focus"], &shown["home"]),
+                (&true.into(), &true.into()),
+                "{message}"
+            );
         }
-        assert!(seen["trial"]["text"].as_str().unwrap().contains(HOSTILE), "as text: {said}");
-        assert_eq!(seen["rows"], Value::from(vec![1, 0]), "the filter: {said}");
-        assert_eq!(seen["sparks"], 2, "{said}");
+        assert!(seen["trial"]["text"].as_str().unwrap().contains(HOSTILE), "as text: {message}");
+        assert_eq!(seen["rows"], Value::from(vec![1, 0]), "the filter: {message}");
+        assert_eq!(seen["sparks"], 2, "{message}");
         let is_wide = |wide: &Value| wide.as_u64() > Some(width.into());
-        assert!(!seen["widths"].as_array().unwrap().iter().any(is_wide), "{said}");
+        assert!(!seen["widths"].as_array().unwrap().iter().any(is_wide), "{message}");
     }
 }

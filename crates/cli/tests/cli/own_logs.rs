@@ -40,7 +40,7 @@ fn shared(own: &Trial, imported: &Trial, by_time: f64, slack: Slack) -> Vec<Stri
     let mut names = Vec::new();
     for metric in &imported.metrics {
         let Some(&ran) = all.get(&(metric.scope.clone(), metric.name.as_str())) else { continue };
-        // What dbench prints is of the last second that it shows, here and there.
+        // In the run and in the import, this rate of dbench is about the last printed second.
         let is_printed = metric.name == "throughput_mib_per_second";
         let is_rate = metric.unit.symbol().ends_with("/s") && !is_printed;
         let expected = if is_rate { ran * by_time } else { ran };
@@ -96,7 +96,7 @@ fn as_printed(own: &mut Trial) {
             metric.value = mib / seconds;
         }
     }
-    // What the sync took is not in the summary, and depends on what else was waiting for the disk.
+    // The summary omits the sync, whose time depends on other writes to the disk.
     for metric in own.metrics.iter_mut().filter(|metric| metric.name == "cpu_seconds") {
         let name = metric.full_name();
         let of_kind = tasks.iter().filter(|task| name == format!("{}/cpu_seconds", task.kind));
@@ -113,8 +113,8 @@ fn compilebench_compares_with_its_own_output() {
     let (mut own, imported) = both(&program, &words);
     as_printed(&mut own);
     let names = shared(&own, &imported, 1.0, |_, unit| match unit {
-        // Lines and the summary have two digits.
-        // CPU is a sum of user and system time, each cut to two digits.
+        // Lines and the summary have two digits. CPU time is the sum of user and system time, each
+        // truncated to two digits.
         Unit::Seconds => (0.021, 0.0),
         _ => (0.01, 1e-3),
     });
@@ -141,7 +141,7 @@ fn ffsb_compares_with_its_own_output() {
     profile.write(&program);
     let (own, imported) = both(&program, &["ffsb", "p.ffsb"]);
     let names = shared(&own, &imported, 1.0, |name, _| match name {
-        // Whole seconds, and three digits.
+        // The value is in whole seconds; others have three digits.
         "setup_seconds" => (1.0, 0.0),
         _ => (0.006, 0.006),
     });
@@ -150,7 +150,7 @@ fn ffsb_compares_with_its_own_output() {
     are_compared(&program);
 }
 
-/// Jobs with clones that are reported one by one.
+/// Jobs with clones that are reported separately.
 const JOBS: &str = "[global]\nsize=4m\ndirectory=w\nbs=4k\n[mix]\nrw=randrw\nnumjobs=2\n\
                     [seq]\nstonewall\nrw=write\nfsync=64\n";
 
@@ -185,14 +185,14 @@ fn fio_compares_with_its_own_json() {
 
 #[test]
 fn fio_compares_with_its_own_text() {
-    // `avg= 2.28`, `max=4049k`.
-    // Percentiles are whole microseconds or milliseconds, of which the least has two at least.
+    // Output has forms such as `avg= 2.28` and `max=4049k`. Percentiles are whole microseconds or
+    // milliseconds; the smallest have two digits.
     fio("--output-format=normal", |name, unit| match unit {
         Unit::Nanoseconds if name.contains("_clat_p") => (10.0, 0.25),
-        // From 100 microseconds on the largest is cut to whole ones.
+        // Maxima from 100 microseconds on are truncated to whole ones.
         Unit::Nanoseconds if name.contains("_max_") => (10.0, 1e-2),
         Unit::Nanoseconds => (10.0, 2e-3),
-        // As the original: digits that would carry get lost, 18.995 is written as 18.0.
+        // The original drops a digit instead of carrying: 18.995 is written as 18.0.
         unit if unit.symbol().ends_with("/s") => (1.0, 0.1),
         _ => (0.01, 1e-3),
     });
@@ -200,7 +200,7 @@ fn fio_compares_with_its_own_text() {
 
 #[test]
 fn fio_compares_with_its_own_terse_lines() {
-    // Whole KiB/s and requests per second.
+    // Values are whole KiB/s and requests per second.
     fio("--output-format=terse", |_, unit| match unit {
         Unit::Nanoseconds => (1000.0, 1e-3),
         Unit::MibPerSecond => (0.002, 1e-3),
@@ -217,7 +217,7 @@ fn fio_compares_with_its_own_output_where_directions_are_reported_as_one() {
         let words = [&words[..], &["--unified_rw_reporting=mixed", &form, &clones]].concat();
         let (own, imported) = both(&program, &words);
         let names = shared(&own, &imported, 1.0, |_, unit| match unit {
-            // As above, of the text.
+            // Tolerances are those of the normal format.
             Unit::Nanoseconds => (10.0, 0.25),
             unit if unit.symbol().ends_with("/s") => (1.0, 0.1),
             _ => (0.01, 1e-3),
@@ -236,7 +236,7 @@ fn bonnie_compares_with_its_own_output() {
     let names = shared(&own, &imported, 1.0, |_, unit| match unit {
         Unit::FilesPerSecond | Unit::Percent => (1.0, 0.0),
         Unit::MibPerSecond => (0.001, 0.0),
-        // Whole microseconds, from 100 ms on milliseconds.
+        // Values are whole microseconds, or milliseconds from 100 ms on.
         _ => (1000.0, 0.01),
     });
     has(&names, &["sequential create/latency_ns_max"]);
@@ -257,14 +257,14 @@ fn dbench_compares_with_its_own_output() {
         let is_it = |m: &&treering_model::Metric| m.name == "elapsed_seconds";
         trial.metrics.iter().find(is_it).map(|metric| metric.value)
     };
-    // The log has whole seconds: how late the machine made the last look at the clock is not there.
+    // The log has whole seconds, without the delay of the last reading of the clock.
     let by_time = elapsed(&own).unwrap() / elapsed(&imported).unwrap();
     let names = shared(&own, &imported, by_time, |name, unit| match (name, unit) {
         ("elapsed_seconds", _) => (5.0, 0.0),
-        // Six digits.
+        // The rate has six digits.
         ("throughput_mib_per_second", _) => (0.0, 1e-5),
         (_, Unit::Nanoseconds) => (501.0, 0.0),
-        // Worked out from means of whole microseconds.
+        // The value is computed from means in whole microseconds.
         ("flush_time_percent", _) => (5.0, 0.0),
         _ => (0.0, 1e-9),
     });
@@ -282,7 +282,7 @@ fn blogbench_compares_with_its_own_output() {
     let value = |trial: &Trial, name: &str| {
         trial.metrics.iter().find(|metric| metric.name == name).unwrap().value
     };
-    // The log has the length that was asked for, a sleep takes longer.
+    // The log has the requested length, but the sleep takes longer.
     let seconds = value(&own, "read_score") / value(&own, "read_score_per_second");
     let names = shared(&own, &imported, seconds / 2.0, |_, _| (0.0, 1e-9));
     has(&names, &["write_score", "read_score", "write_score_per_second", "read_score_per_second"]);
@@ -290,7 +290,7 @@ fn blogbench_compares_with_its_own_output() {
     are_compared(&program);
 }
 
-/// Files that are made, read and deleted by two threads.
+/// Script in which two threads create, read and delete files.
 const MODEL: &str = "set $dir=w\n\
     define fileset name=set,path=$dir,entries=500,size=5000,dirwidth=10,prealloc=50\n\
     define process name=p { thread name=t,memsize=10m,instances=2 {\n\
@@ -308,7 +308,7 @@ fn filebench_compares_with_its_own_output() {
     fs::write(program.home().join("w.f"), MODEL).unwrap();
     let (own, imported) = both(&program, &["filebench", "-f", "w.f"]);
     let names = shared(&own, &imported, 1.0, |_, unit| match unit {
-        // Whole microseconds.
+        // Values are whole microseconds.
         Unit::Nanoseconds => (501.0, 0.0),
         Unit::MibPerSecond => (0.051, 0.0),
         _ => (1.0, 1e-3),

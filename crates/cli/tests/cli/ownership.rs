@@ -1,5 +1,5 @@
-//! Removal of files by a run, and by `clean` after it: only files that the run made, whatever ends
-//! the run and at any time.
+//! Removal of files by a run, and by `clean` after it: only files that the run created, however and
+//! whenever the run ends.
 
 use std::fs;
 use std::path::Path;
@@ -88,7 +88,7 @@ const WORKLOADS: [Sizes; 14] = [
     Sizes { name: "command", own: &[], long: &["--", "sleep", "600"], short: &["--", "true"] },
 ];
 
-/// Names like those of trees.
+/// Names similar to those of trees.
 const LIKE_TREES: [&str; 15] = [
     "kernel-6",
     "native-0",
@@ -127,11 +127,11 @@ fn prepared() -> Program {
 
 fn words<'w>(sizes: &Sizes, own: &[&'w str]) -> Vec<&'w str> {
     let fixed: &[&str] = if sizes.name == "compilebench" { &COMPILE } else { &[] };
-    let before = ["run", sizes.name, "--dir", "w", "--quiet", "--no-store"];
-    [&before[..], fixed, own].concat()
+    let first_words = ["run", sizes.name, "--dir", "w", "--quiet", "--no-store"];
+    [&first_words[..], fixed, own].concat()
 }
 
-/// Makes a directory of the user's.
+/// Creates a directory that belongs to the user.
 fn make_mine(dir: &Path) {
     fs::create_dir(dir).unwrap();
     fs::write(dir.join("thesis.txt"), "mine").unwrap();
@@ -160,7 +160,7 @@ fn clean(program: &Program) -> FinishedCommand {
     }
 }
 
-/// Waits until something that was not there is in the directory, beside the mark.
+/// Waits until the directory has a new entry other than the mark.
 fn wait_for_tree(dir: &Path, before: usize) {
     let began = Instant::now();
     let mark = |name: &String| name != ".treering-run";
@@ -171,12 +171,12 @@ fn wait_for_tree(dir: &Path, before: usize) {
 }
 
 #[test]
-fn only_what_a_run_made_is_removed_whatever_signal_ends_it_and_whenever() {
+fn only_own_files_are_removed_for_any_signal_at_any_time() {
     for workload in treering_registry::workloads() {
         let name = workload.manifest().name;
         assert!(WORKLOADS.iter().any(|sizes| sizes.name == name), "{name}");
     }
-    // Moments to end a run at, in milliseconds, drawn anew for each and the same in each test.
+    // Times at which to end a run, in milliseconds: random, but the same in each test.
     let mut random = 0x1234_5678_u64;
     let mut moment = || {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -199,7 +199,7 @@ fn only_what_a_run_made_is_removed_whatever_signal_ends_it_and_whenever() {
             sleep(moment());
             run.send(signal);
             let ran = run.finish();
-            // Made after the end, with the name of a tree.
+            // A directory with the name of a tree is created after the end of the run.
             let late = sizes.own.first().map(|own| dir.join(format!("{own}77-77")));
             late.iter().for_each(|late| make_mine(late));
             let cleaned = clean(&program);
@@ -221,14 +221,14 @@ fn only_what_a_run_made_is_removed_whatever_signal_ends_it_and_whenever() {
     }
 }
 
-/// Runs mdtest until it has made its tree, then kills mdtest.
+/// Runs mdtest until it has created its tree, then kills mdtest.
 fn killed_mdtest(program: &Program) {
     let dir = program.home().join("w");
     let before = entries(&dir).len();
     let run =
         program.start(["run", "mdtest", "--dir", "w", "-q", "--items", "20000", "--no-store"]);
     wait_for_tree(&dir, before);
-    // Something is in the tree only after the mark has its identity.
+    // The mark records the identity of the tree before the first file is created in it.
     let tree = dir.join("test-dir.0-0");
     let is_begun = || fs::read_dir(&tree).is_ok_and(|mut entries| entries.next().is_some());
     wait_until("a file in the tree", is_begun);
@@ -237,7 +237,7 @@ fn killed_mdtest(program: &Program) {
 }
 
 #[test]
-fn clean_says_what_it_removes_and_why_the_rest_stays() {
+fn clean_reports_removed_trees_and_why_others_stay() {
     let program = program();
     let dir = program.home().join("w");
     fs::create_dir(&dir).unwrap();
@@ -250,7 +250,7 @@ fn clean_says_what_it_removes_and_why_the_rest_stays() {
         assert!(line.contains(part), "{would}");
     }
     assert!(dir.join("test-dir.0-0").exists());
-    // Another directory under the name of the tree.
+    // The user replaces the tree by another directory of the same name.
     fs::rename(dir.join("test-dir.0-0"), dir.join("kept")).unwrap();
     make_mine(&dir.join("test-dir.0-0"));
     for words in [&["clean", "--dry-run", "w"][..], &["clean", "w"]] {
@@ -284,7 +284,7 @@ fn a_copied_mark_removes_nothing_and_is_explained() {
 }
 
 #[test]
-fn a_start_that_lacks_open_files_says_so_and_leaves_the_directory_free() {
+fn a_start_without_file_descriptors_frees_the_directory() {
     let program = prepared();
     let dir = program.home().join("w");
     fs::create_dir(&dir).unwrap();

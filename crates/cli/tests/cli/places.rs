@@ -1,4 +1,4 @@
-//! Directories that cannot be worked in, and some that can.
+//! Directories in which a run must be refused, and some in which it works.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -24,7 +24,7 @@ fn prepared() -> Program {
 
 const SMALL: [&str; 4] = ["--initial-dirs", "1", "--runs", "2"];
 
-/// The words of a small native run.
+/// Words of a small native run.
 fn native<'a>(dir: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let words = ["run", "compilebench", "--dataset", "./lists", "--dir", dir];
     [&words, &SMALL[..], more].concat()
@@ -35,7 +35,7 @@ fn run_unprivileged<A: AsRef<OsStr>>(program: &Program, words: &[A]) -> Finished
     if !is_root() {
         return program.run(words);
     }
-    // A copy: the folder it was built in may be closed to others.
+    // Another user may not be able to read the build directory, so the program is copied.
     let copy: PathBuf = program.home().join("treering");
     program.copy_to(&copy);
     fs::set_permissions(&copy, Permissions::from_mode(0o755)).unwrap();
@@ -64,7 +64,7 @@ fn a_directory_that_cannot_be_written_is_refused() {
 }
 
 #[test]
-fn without_root_a_run_says_that_caches_stay_and_does_the_rest() {
+fn a_run_without_root_reports_kept_caches() {
     let program = prepared();
     let dir = program.home().join("own");
     fs::create_dir(&dir).unwrap();
@@ -89,7 +89,7 @@ fn without_root_a_run_says_that_caches_stay_and_does_the_rest() {
 }
 
 #[test]
-fn a_file_is_no_directory() {
+fn a_file_is_refused_as_directory() {
     let program = prepared();
     fs::write(program.home().join("file"), "mine").unwrap();
     let ran = program.run(native("file", &[])).ends_with(3);
@@ -120,7 +120,7 @@ fn a_directory_with_trees_is_refused() {
     assert!(ran.stderr.contains("kernel-7"), "{ran}");
     assert!(ran.stderr.contains("hint: name an empty directory"), "{ran}");
     assert_eq!(tree_of(&program.home().join("w")).len(), 1, "nothing was touched");
-    // Without the mark of a killed run nothing may be removed either.
+    // Without the mark of a killed run, `clean` removes nothing.
     let clean = program.run(["clean", "w"]).ends_with(0);
     assert!(clean.stdout.contains("w: nothing to clean (no mark of a killed run)"), "{clean}");
     assert_eq!(tree_of(&program.home().join("w")).len(), 1);
@@ -137,7 +137,7 @@ fn other_files_in_the_directory_are_left_alone() {
 }
 
 #[test]
-fn a_filesystem_that_takes_no_writes_is_refused() {
+fn a_read_only_filesystem_is_refused() {
     require_root!();
     let program = prepared();
     let place = LoopFs::in_memory(8);
@@ -152,7 +152,7 @@ fn a_filesystem_that_takes_no_writes_is_refused() {
 }
 
 #[test]
-fn settings_that_are_wrong_are_refused_before_anything_is_made() {
+fn invalid_settings_are_refused_before_files_are_created() {
     let program = prepared();
     for (words, complaint) in [
         (&["--mix", "make=1"][..], "--mix: 'make' is no kind of operation"),

@@ -1,4 +1,4 @@
-//! Cautions about a trial whose cause is real, each beside a trial without the cause.
+//! Cautions about a trial, each with a real cause and beside a trial without the cause.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -43,7 +43,7 @@ fn fact<'t>(trial: &'t Trial, name: &str) -> Option<&'t str> {
 }
 
 #[test]
-fn memory_that_a_control_group_limits_is_reported_and_that_it_ran_short() {
+fn memory_limits_and_shortage_are_reported() {
     require_root!();
     let group = match Cgroup::with_memory(48) {
         Ok(group) => group,
@@ -51,7 +51,7 @@ fn memory_that_a_control_group_limits_is_reported_and_that_it_ran_short() {
     };
     let program = prepared();
     fs::create_dir_all(program.home().join("w")).unwrap();
-    // Written at once: tests beside this one have the machine drop its caches.
+    // The run writes at once, since concurrent tests make the machine drop its caches.
     let large = ["--files", "4", "--size", "96M", "--sync-method", "none"];
     let large = [&["run", "fs_mark", "--dir", "w", "--quiet"], &large[..]].concat();
     group.run(&program, &large).ends_with(0);
@@ -63,16 +63,16 @@ fn memory_that_a_control_group_limits_is_reported_and_that_it_ran_short() {
     assert!(short.message.contains("reached its memory limit"), "{short:?}");
     let outside = trial(&program, "w", &["--sync", "end"]);
     assert!(!outside.cautions.iter().any(|one| one.message.contains("memory to 48 MiB")));
-    // The machine the tests run on may be limited itself, but not by so little.
+    // The machine itself may have a memory limit, but not such a small one.
     assert!(matches!(fact(&outside, "conditions.memory_limit_hits"), None | Some("0")));
     assert_eq!(caution(&outside, CautionCode::MemorySqueezed), None);
 }
 
 #[test]
-fn processors_that_are_kept_from_us_are_reported() {
+fn limited_cpus_are_reported() {
     let program = prepared();
-    let all = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    if all < 2 || run(Command::new("taskset").arg("-V")).is_err() {
+    let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    if cpus < 2 || run(Command::new("taskset").arg("-V")).is_err() {
         return skip("needs taskset and two processors");
     }
     fs::create_dir_all(program.home().join("w")).unwrap();
@@ -81,18 +81,21 @@ fn processors_that_are_kept_from_us_are_reported() {
     let ran =
         treering_testkit::FinishedCommand::run(program.prepare(&mut command).args(words("w", &[])));
     ran.ends_with(0);
-    let one = last(&program);
-    let limited = caution(&one, CautionCode::CgroupLimits).unwrap();
+    let limited_trial = last(&program);
+    let limited = caution(&limited_trial, CautionCode::CgroupLimits).unwrap();
     assert!(limited.message.contains("CPUs to 1"), "{limited:?}");
     let free = trial(&program, "w", &[]);
-    assert!(!free.cautions.iter().any(|one| one.message.contains("CPUs to 1")), "{free:?}");
+    assert!(
+        !free.cautions.iter().any(|limited_trial| limited_trial.message.contains("CPUs to 1")),
+        "{free:?}"
+    );
 }
 
 #[test]
-fn caches_that_somebody_else_drops_are_reported() {
+fn caches_dropped_by_another_process_are_reported() {
     require_root!();
     let program = prepared();
-    // More events than a pipe holds: it cannot end before the first are read.
+    // The run has more events than a pipe can hold, so it cannot end before the first are read.
     let mut more = words("w", &["--initial-dirs", "3", "--runs", "300", "--events=-"]);
     more.push("--no-store");
     let mut running = program.command(&more).spawn().unwrap();
@@ -112,17 +115,17 @@ fn caches_that_somebody_else_drops_are_reported() {
 }
 
 #[test]
-fn what_is_still_to_be_written_of_before_is_reported() {
+fn dirty_data_from_before_are_reported() {
     let program = prepared();
     let bulk = temp_dir();
-    let over = AtomicBool::new(false);
+    let is_finished = AtomicBool::new(false);
     let ready = AtomicBool::new(false);
     let found = thread::scope(|scope| {
         scope.spawn(|| {
             let bytes = vec![7_u8; 4 << 20];
-            // Of two files one is always whole.
+            // The loop alternates between two files, so that one is always complete.
             for name in ["one", "other"].iter().cycle() {
-                if over.load(Ordering::Relaxed) {
+                if is_finished.load(Ordering::Relaxed) {
                     break;
                 }
                 let mut file = File::create(bulk.path().join(name)).unwrap();
@@ -135,19 +138,19 @@ fn what_is_still_to_be_written_of_before_is_reported() {
         while !ready.load(Ordering::Relaxed) {
             thread::yield_now();
         }
-        // Somebody may sync the whole machine just then.
+        // Another process may sync the whole machine at that time.
         let is_reported = (0..10).any(|_| {
             let trial = trial(&program, "w", &["--sync", "none"]);
             caution(&trial, CautionCode::NotQuiet).is_some()
         });
-        over.store(true, Ordering::Relaxed);
+        is_finished.store(true, Ordering::Relaxed);
         is_reported
     });
     assert!(found);
 }
 
 #[test]
-fn data_that_memory_holds_are_reported_where_caches_are_kept() {
+fn reads_from_kept_caches_are_reported() {
     let program = prepared();
     let reads = ["--mix", "read=1", "--drop-caches"];
     let reported = |dir: &str, drop: &str| {
@@ -168,16 +171,16 @@ fn data_that_memory_holds_are_reported_where_caches_are_kept() {
 }
 
 #[test]
-fn a_trial_that_is_over_before_anything_is_written_is_reported() {
+fn a_trial_without_writeback_is_reported() {
     let program = prepared();
     for (sync, is_reported) in [("none", true), ("end", true), ("each", false)] {
         let trial = trial(&program, "w", &["--sync", sync]);
-        let found = caution(&trial, CautionCode::TooShort);
-        assert_eq!(found.is_some(), is_reported, "{sync}: {found:?}");
+        let reported = caution(&trial, CautionCode::TooShort);
+        assert_eq!(reported.is_some(), is_reported, "{sync}: {reported:?}");
     }
 }
 
-/// Image of a filesystem about which the kernel warns at each mount.
+/// Creates an image of a filesystem about which the kernel warns at each mount.
 fn overdue(dir: &Path) -> std::path::PathBuf {
     let image = dir.join("overdue");
     File::create(&image).unwrap().set_len(8 << 20).unwrap();
@@ -187,7 +190,7 @@ fn overdue(dir: &Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn what_the_kernel_warns_of_the_filesystem_under_test_is_reported_and_nothing_else() {
+fn only_kernel_warnings_about_the_filesystem_are_reported() {
     require_loop_fs!("ext4");
     let program = prepared();
     let image = overdue(program.home());
@@ -218,23 +221,23 @@ fn what_the_kernel_warns_of_the_filesystem_under_test_is_reported_and_nothing_el
         run(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&point)).unwrap();
         run(Command::new("umount").arg(&point)).unwrap();
     };
-    let said = during(&mount);
+    let caution = during(&mount);
     let of_other = |message: &String| message.contains("maximal mount count");
-    assert!(!said.iter().any(of_other), "of another loop device: {said:?}");
+    assert!(!caution.iter().any(of_other), "of another loop device: {caution:?}");
     let device = Command::new("findmnt").args(["-n", "-o", "SOURCE"]).arg(mounted.path()).output();
     let device = String::from_utf8(device.unwrap().stdout).unwrap();
     let device = device.trim().trim_start_matches("/dev/").to_owned();
     let trigger = format!("/sys/fs/ext4/{device}/trigger_fs_error");
-    let said = during(&|| fs::write(&trigger, "planted error\n").unwrap());
-    assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].contains("planted error") && said[0].contains(&device), "{said:?}");
+    let caution = during(&|| fs::write(&trigger, "planted error\n").unwrap());
+    assert_eq!(caution.len(), 1, "{caution:?}");
+    assert!(caution[0].contains("planted error") && caution[0].contains(&device), "{caution:?}");
     let write = || fs::write("/dev/kmsg", "<4>treering test: planted by a program\n").unwrap();
-    let said = during(&write);
-    assert!(!said.iter().any(|message| message.contains("planted")), "{said:?}");
+    let caution = during(&write);
+    assert!(!caution.iter().any(|message| message.contains("planted")), "{caution:?}");
 }
 
 #[test]
-fn a_partition_between_two_blocks_is_reported() {
+fn a_misaligned_partition_is_reported() {
     require_loop_fs!("ext4");
     let mut disk = match Partitioned::new(&[2049, 40_960], 32_768) {
         Ok(disk) => disk,
@@ -242,9 +245,13 @@ fn a_partition_between_two_blocks_is_reported() {
     };
     let program = prepared();
     for (number, is_reported) in [(1, true), (2, false)] {
-        let said = program.run(["doctor", disk.node(number).to_str().unwrap()]).ends_with(0).stdout;
-        assert_eq!(said.contains("(misaligned)"), is_reported, "{said}");
-        assert!(said.contains("device.start_sectors") && !said.contains("filesystem."), "{said}");
+        let output =
+            program.run(["doctor", disk.node(number).to_str().unwrap()]).ends_with(0).stdout;
+        assert_eq!(output.contains("(misaligned)"), is_reported, "{output}");
+        assert!(
+            output.contains("device.start_sectors") && !output.contains("filesystem."),
+            "{output}"
+        );
         let dir = disk.mount(number).join("w");
         let trial = trial(&program, dir.to_str().unwrap(), &[]);
         assert_eq!(caution(&trial, CautionCode::Misaligned).is_some(), is_reported);

@@ -1,5 +1,5 @@
-//! Played disks: real filesystems on them, their own statistics, flushes, and the leftovers when
-//! the playing process is killed.
+//! Played disks: real filesystems on them, their statistics, flushes, and leftovers when the
+//! playing process is killed.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -17,7 +17,7 @@ use treering_testkit::{
 
 use crate::{only_release, program};
 
-/// A disk with a head that is quick enough for tests: half a millisecond a request.
+/// Description of a disk whose head is fast enough for tests: half a millisecond a request.
 const QUICK: &str = r#"
 about = "A quick disk"
 capacity-bytes = 100_000_000_000
@@ -96,11 +96,11 @@ impl Drop for Here {
 }
 
 fn is_alive(pid: u32) -> bool {
-    // Of a process that nobody waited for the files are closed.
+    // A zombie process has no open files.
     fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|mut all| all.next().is_some())
 }
 
-/// The process that plays the disk with this image.
+/// Id of the process that plays the disk with this image.
 fn player_of(image: &str) -> u32 {
     let is_it = |pid: &u32| {
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -108,8 +108,8 @@ fn player_of(image: &str) -> u32 {
         words.get(1..4) == Some(&[b"lab".as_slice(), b"play", image.as_bytes()][..])
     };
     let player = || {
-        let all = fs::read_dir("/proc").unwrap().flatten();
-        let mut pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let mut pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         pids.find(is_it)
     };
     wait_until("the disk is played", || player().is_some());
@@ -135,7 +135,7 @@ fn number(trial: &Trial, name: &str) -> f64 {
 }
 
 #[test]
-fn filesystems_work_on_a_played_disk_and_its_time_is_told() {
+fn filesystems_on_a_played_disk_have_its_modelled_times() {
     require_root!();
     if !can_play() {
         return;
@@ -161,7 +161,7 @@ fn filesystems_work_on_a_played_disk_and_its_time_is_told() {
         let trial: Trial = serde_json::from_value(document["trials"][0].take()).unwrap();
         assert_eq!(trial.fact(PlayedStatus::DISK_FACT), disk.to_str(), "{kind}");
         assert_eq!(trial.fact(PlayedStatus::FINGERPRINT_FACT).map(str::len), Some(16));
-        // Each file is synced: a write and a flush for each at least.
+        // Each file is synced, which takes at least a write and a flush.
         let (requests, flushes) =
             (number(&trial, "played_requests"), number(&trial, "played_flushes"));
         assert!(requests >= 60.0 && flushes >= 60.0, "{kind}: {requests} {flushes}");
@@ -169,14 +169,14 @@ fn filesystems_work_on_a_played_disk_and_its_time_is_told() {
         let parts = ["seek", "rotation", "transfer"];
         let parts = parts.map(|part| number(&trial, &format!("played_{part}_seconds")));
         assert!(parts.iter().sum::<f64>() <= busy && parts.iter().all(|one| *one > 0.0), "{kind}");
-        // The trial cannot be over before its disk is.
+        // The trial cannot end before its disk is idle.
         assert!(trial.wall_ns as f64 / 1e9 > busy, "{kind}: {busy} s");
         assert!(number(&trial, "played_late_p99_ns") >= number(&trial, "played_late_p50_ns"));
     }
 }
 
 #[test]
-fn what_was_flushed_is_in_the_image() {
+fn flushed_data_are_in_the_image() {
     require_root!();
     require_loop_fs!("ext4");
     if !can_play() {
@@ -211,7 +211,7 @@ fn what_was_flushed_is_in_the_image() {
 /// A program that reads every file takes as long on a played disk as the replay of the trace of the
 /// same reads predicts.
 #[test]
-fn a_trace_costs_what_the_played_disk_took() {
+fn the_modelled_cost_of_a_trace_equals_the_played_time() {
     require_root!();
     require_loop_fs!("ext4");
     if !can_play() {
@@ -252,7 +252,7 @@ fn a_trace_costs_what_the_played_disk_took() {
     running.finish().ends_with(0);
 }
 
-/// The time of the only device in a table of costs.
+/// Busy time of the only device in a table of costs.
 fn busy_of(csv: &str) -> f64 {
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
     let head =
@@ -262,7 +262,7 @@ fn busy_of(csv: &str) -> f64 {
 }
 
 #[test]
-fn whoever_is_killed_leaves_nothing_that_cannot_be_released() {
+fn killed_processes_leave_only_releasable_devices() {
     require_root!();
     require_loop_fs!("xfs");
     require_tool!("kill");
@@ -289,7 +289,7 @@ fn whoever_is_killed_leaves_nothing_that_cannot_be_released() {
             let listed = program.run(["lab", "list", "--format", "csv"]).ends_with(0).stdout;
             let mut lines = listed.lines().filter(|line| line.contains("played disk"));
             let line = lines.find(|line| line.contains(&format!("process {run})")))?;
-            // Its device comes later.
+            // The device name follows in the line.
             let mut words = line.split([' ', ',']);
             words.find(|word| word.contains("/treering-")).map(str::to_owned)
         };
@@ -354,7 +354,7 @@ fn a_disk_whose_process_dies_fails_the_trial_and_leaves_nothing() {
 /// Compares the time to read the aged tree of a source history of a thousand steps, from a
 /// repository made here, with that of its copy on another played disk, by the disks' own clocks.
 #[test]
-fn a_history_of_a_thousand_steps_takes_the_disk_longer_than_its_copy() {
+fn an_aged_history_is_slower_to_read_than_its_copy() {
     require_root!();
     require_loop_fs!("ext4");
     require_tool!("git");
@@ -393,7 +393,7 @@ fn a_history_of_a_thousand_steps_takes_the_disk_longer_than_its_copy() {
         assert!(done.bytes > 10 << 20, "{done:?}");
         done.busy_ns as f64
     });
-    // 4 to 5 on hdd-7200; here the transfer is a larger part of the time.
+    // On hdd-7200 the ratio is 4 to 5; here the transfer takes a larger part of the time.
     assert!(times[0] / times[1] > 1.2, "{times:?}");
     for (running, _, here) in disks {
         drop(here);
@@ -403,7 +403,7 @@ fn a_history_of_a_thousand_steps_takes_the_disk_longer_than_its_copy() {
 }
 
 #[test]
-fn disks_that_cannot_be_played_are_refused_before_anything_is_made() {
+fn unplayable_disks_are_refused_first() {
     let program = program();
     let plan = program.home().join("plan.toml");
     let job = "[[job]]\nworkload = \"fs_mark\"\n";

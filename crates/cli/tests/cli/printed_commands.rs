@@ -1,4 +1,4 @@
-//! Commands that pages print, 'Again' and 'One more trial' among them, are run as they stand.
+//! Commands that pages print, including those under 'Again' and 'One more trial', run as printed.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,14 +9,15 @@ use treering_testkit::{FinishedCommand, Program, temp_dir_in};
 
 use crate::program;
 
-/// Commands of a page as text: lines that begin with the program, with what follows a backslash.
+/// Commands of a page as text: lines that begin with the program, joined with their continuation
+/// lines.
 fn commands(page: &str) -> Vec<String> {
     let mut commands: Vec<String> = Vec::new();
     let mut goes_on = false;
     for line in page.lines() {
         let words = line.trim();
         if goes_on {
-            // A word that is split goes on without a space.
+            // The continuation of a word has no leading space.
             let before = commands.last_mut().unwrap();
             let glue = if line.starts_with(' ') { " " } else { "" };
             *before = format!("{}{glue}{words}", before.trim_end_matches('\\').trim_end());
@@ -30,7 +31,7 @@ fn commands(page: &str) -> Vec<String> {
     commands
 }
 
-/// Runs a command by a shell, in the home of the program.
+/// Runs a command with a shell, in the home of the program.
 fn typed(program: &Program, command: &str) -> FinishedCommand {
     let tools = program.home().join("tools");
     if !tools.exists() {
@@ -44,7 +45,7 @@ fn typed(program: &Program, command: &str) -> FinishedCommand {
 }
 
 #[test]
-fn every_command_on_the_page_of_a_comparison_runs() {
+fn every_command_on_a_comparison_page_runs() {
     let program = program();
     let results = temp_dir_in(Path::new("/dev/shm"));
     let store = results.path().join("s.treering").display().to_string();
@@ -54,16 +55,16 @@ fn every_command_on_the_page_of_a_comparison_runs() {
     let words = ["compare", "--directories", "a dir,b", "--workload", "fs_mark", "--rounds", "2"];
     let ours = ["--store", &store, "--full", "--", "--files", "40"];
     let page = program.run([&words[..], &ours].concat()).ends_with(0).stdout;
-    let found = commands(&page);
-    let trials = found.iter().filter(|command| command.contains(" run fs_mark")).count();
-    assert!(trials >= 2 && found.len() > trials, "{found:?}\n{page}");
-    for command in &found {
+    let printed = commands(&page);
+    let trials = printed.iter().filter(|command| command.contains(" run fs_mark")).count();
+    assert!(trials >= 2 && printed.len() > trials, "{printed:?}\n{page}");
+    for command in &printed {
         typed(&program, command).ends_with(0);
     }
 }
 
 #[test]
-fn the_command_that_repeats_an_imported_trial_is_that_of_its_log() {
+fn an_imported_trial_is_repeated_by_the_command_in_its_log() {
     let program = program();
     let results = temp_dir_in(Path::new("/dev/shm"));
     let store = results.path().join("s.treering").display().to_string();
@@ -81,12 +82,12 @@ fn the_command_that_repeats_an_imported_trial_is_that_of_its_log() {
     typed(&program, &next[0]).ends_with(0);
     let words = ["report", "--baseline", "base", "--contender", "new", "--store", &store];
     let page = program.run(words.into_iter().chain(["--full"])).ends_with(0).stdout;
-    let found = commands(&page);
+    let printed = commands(&page);
     let repeats = |command: &&String| {
         command.contains("fs_mark -S 0 -d w/") && command.contains(" -s 512 -t 1 ")
     };
-    assert_eq!(found.iter().filter(repeats).count(), 2, "{found:?}");
-    for command in &found {
+    assert_eq!(printed.iter().filter(repeats).count(), 2, "{printed:?}");
+    for command in &printed {
         typed(&program, command).ends_with(0);
     }
 }

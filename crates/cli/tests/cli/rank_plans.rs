@@ -12,8 +12,7 @@ use crate::kernels::{fact, trials};
 use crate::mpi::Mpi;
 use crate::program;
 
-/// A plan in the home of a program, the directory that it works in, and its store on another
-/// filesystem.
+/// A plan in the home of a program, the directory under test, and the store on another filesystem.
 struct Planned {
     program: Program,
     place: TempDir,
@@ -89,11 +88,11 @@ pub(crate) fn keys(mpi: &Mpi) -> String {
 
 const MAKE: &str = "[[job]]\nname = \"make\"\nworkload = \"fs_mark\"\n\
                     options = { threads = 2, files = 20, size = 4096 }\n";
-/// A job that takes long enough to be disturbed.
+/// Job that takes long enough to be disturbed.
 const LONG: &str = "[[job]]\nname = \"long\"\nworkload = \"fs_mark\"\nranks = 3\n\
                     options = { threads = 2, files = 2000, size = 4096, iterations = 500 }\n";
 
-/// A job that each rank runs in full.
+/// Job that each rank runs in full.
 const APART: &str = "[[job]]\nname = \"apart\"\nworkload = \"bonnie++\"\nranks = 2\n\
                      options = { size = \"1M\", files = 16, seeks = 10 }\n";
 
@@ -112,9 +111,9 @@ fn each_trial_of_a_sweep_over_ranks_is_one_launch() {
         assert!(of_three.is_some_and(|words| words.ends_with(&line)), "{dry}");
         assert!(!planned.store().exists() && planned.ranks().is_empty());
         let ran = planned.program.run(planned.words("compare", &[])).ends_with(0);
-        let all = trials(&planned.store());
-        assert_eq!(all.len(), 4, "{ran}");
-        for trial in &all {
+        let all_trials = trials(&planned.store());
+        assert_eq!(all_trials.len(), 4, "{ran}");
+        for trial in &all_trials {
             assert_eq!(trial.ending, Ending::Completed, "{ran}");
             let ranks: u32 = job(trial).rsplit('=').next().unwrap().parse().unwrap();
             assert_eq!(fact(trial, RANKS_FACT), Some(ranks.to_string().as_str()));
@@ -128,14 +127,14 @@ fn each_trial_of_a_sweep_over_ranks_is_one_launch() {
         planned.nothing_stays();
         let page = planned.program.run(planned.words("sweep", &[])).ends_with(0).stdout;
         assert!(page.contains("3 ranks give ") && page.contains("there are 2."), "{page}");
-        // All is done: nothing is run again.
+        // All trials are complete, so nothing is run.
         planned.program.run(planned.words("compare", &["--resume"])).ends_with(0);
         assert_eq!(trials(&planned.store()).len(), 4);
     }
 }
 
 #[test]
-fn what_cannot_be_launched_is_said_before_the_first_round() {
+fn a_failing_launcher_is_reported_before_the_first_round() {
     let Some(mpi) = Mpi::of("openmpi") else { return };
     let job = format!("{MAKE}ranks = 2\n");
     let binary = mpi.binary().display();
@@ -165,7 +164,7 @@ fn what_cannot_be_launched_is_said_before_the_first_round() {
 }
 
 #[test]
-fn the_program_is_found_by_its_variable_and_a_script_can_launch() {
+fn the_program_for_ranks_is_configurable_and_a_script_can_launch_it() {
     let Some(mpi) = Mpi::of("mpich") else { return };
     let planned = Planned::new("rounds = 1\nlauncher = \"./launch two words\"\n", MAKE);
     let launch = planned.program.home().join("launch");
@@ -197,12 +196,12 @@ fn disturbed(mpi: &Mpi, signal: &str) -> (Planned, FinishedCommand, Vec<Trial>) 
     assert!(sent.unwrap().success());
     let ran = running.finish();
     wait_until("all ranks have ended", || planned.ranks().is_empty());
-    let all = trials(&planned.store());
-    (planned, ran, all)
+    let all_trials = trials(&planned.store());
+    (planned, ran, all_trials)
 }
 
 #[test]
-fn a_rank_that_dies_or_hangs_is_a_failed_trial_and_the_round_goes_on() {
+fn a_dead_or_hanging_rank_fails_only_its_trial() {
     for mpi in Mpi::all() {
         for (signal, why) in [("KILL", ""), ("STOP", "not a word for 4 s")] {
             let (planned, ran, all) = disturbed(&mpi, signal);
@@ -228,14 +227,14 @@ fn an_interrupted_plan_ends_all_ranks() {
         running.send("INT");
         let ran = running.finish().ends_with(130);
         wait_until("all ranks have ended", || planned.ranks().is_empty());
-        let all = trials(&planned.store());
-        assert_eq!((all.len(), &all[0].ending), (1, &Ending::Interrupted), "{ran}");
+        let all_trials = trials(&planned.store());
+        assert_eq!((all_trials.len(), &all_trials[0].ending), (1, &Ending::Interrupted), "{ran}");
         planned.nothing_stays();
     }
 }
 
 #[test]
-fn a_plan_is_not_conducted_by_several_ranks() {
+fn a_plan_cannot_run_on_several_ranks() {
     for mpi in Mpi::all() {
         let planned = Planned::with(&mpi, 1, &format!("{MAKE}ranks = 2\n"));
         let mut command = mpi.ranks(2);

@@ -50,7 +50,7 @@ fn work(trial: &Trial, times: u64) -> Vec<String> {
 }
 
 #[test]
-fn work_that_is_fixed_is_done_once_by_each_rank() {
+fn fixed_work_is_done_once_by_each_rank() {
     let Some(mpi) = Mpi::all().next() else { return };
     let place = temp_dir();
     let jobs = place.path().join("jobs.fio");
@@ -79,7 +79,7 @@ fn work_that_is_fixed_is_done_once_by_each_rank() {
 }
 
 #[test]
-fn rates_of_ranks_are_those_of_all_of_them() {
+fn rates_include_all_ranks() {
     let Some(mpi) = Mpi::all().next() else { return };
     let place = temp_dir();
     let file = |name: &str, text: &str| {
@@ -101,7 +101,7 @@ fn rates_of_ranks_are_those_of_all_of_them() {
         assert_eq!(rate.tasks, 3 * 2, "{words:?}: two workers of each rank");
         let seconds = metric("elapsed_seconds").value;
         assert!((rate.value * seconds / all.value - 1.0).abs() < 1e-9, "{words:?}");
-        // Those of a rank are fewer: each has read something.
+        // A single rank has read fewer bytes, but some.
         let of_rank = |number: usize| {
             let own = format!("rank-{number}/");
             let tasks = trial.tasks.iter().filter(|task| task.subject.starts_with(&own));
@@ -112,14 +112,14 @@ fn rates_of_ranks_are_those_of_all_of_them() {
 }
 
 #[test]
-fn scores_of_blogs_are_those_of_all_ranks() {
+fn blog_scores_include_all_ranks() {
     let Some(mpi) = Mpi::all().next() else { return };
     let trial = kept(&mpi, Some(2), &["blogbench", "--iterations", "2", "--sleep", "1"]);
     let named = |name: &str| trial.metrics.iter().find(|metric| metric.name == name);
     let written = named("write_score").expect("a score").value;
     let benchmark = trial.phases.iter().find(|phase| phase.name == "benchmark").unwrap();
     let made = benchmark.ops.iter().find(|op| op.op == Op::MakeDir).unwrap().calls;
-    // Each blog begins with its directory.
+    // The first file of each blog needs its directory.
     assert!(0.0 < written && written <= made as f64, "{written} {made}");
     let writers = trial.tasks.iter().filter(|task| task.kind == "writer").count();
     assert_eq!(writers, 2 * 3, "those of both");
@@ -127,7 +127,7 @@ fn scores_of_blogs_are_those_of_all_ranks() {
 }
 
 #[test]
-fn what_is_for_one_machine_is_refused_and_what_is_there_is_left() {
+fn single_machine_jobs_are_refused_and_existing_files_kept() {
     let Some(mpi) = Mpi::all().next() else { return };
     let place = temp_dir();
     let jobs = place.path().join("jobs.fio");

@@ -20,13 +20,13 @@ const UNIT: &str = "etc/systemd/system/treering-reboot.service";
 const LINK: &str = "etc/systemd/system/multi-user.target.wants/treering-reboot.service";
 const RECORD: &str = "var/lib/treering/reboot/campaign";
 
-/// A machine, its results and the plan for it.
+/// A simulated machine with its results and its plan.
 struct Stand {
     program: Program,
 }
 
 impl Stand {
-    /// Makes a machine with GRUB, and a plan of two rounds over two kernels.
+    /// Creates a machine with GRUB, and a plan of two rounds over two kernels.
     fn new() -> Self {
         let stand = Self { program: program() };
         for folder in [
@@ -66,7 +66,7 @@ impl Stand {
         let text =
             format!("#!/bin/sh\nroot={root}\necho \"${{0##*/}} $*\" >>\"$root/calls\"\n{does}\n");
         let place = self.at(path);
-        // Written by another process: see `Program::copy_to`.
+        // Another process writes the file: see `Program::copy_to`.
         let made = format!("cat >{0} && chmod 755 {0}", place.display());
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("printf '%s' \"$1\" | {{ {made}; }}"), "sh", &text]);
@@ -85,7 +85,7 @@ impl Stand {
         fs::write(self.program.home().join("plan.toml"), text).unwrap();
     }
 
-    /// A job that works until this file is there.
+    /// Job that runs until this file exists.
     fn until(&self, file: &str) -> String {
         let file = self.program.home().join(file);
         let loops = format!("while ! test -e {}; do sleep .05; done", file.display());
@@ -119,7 +119,7 @@ impl Stand {
         id.trim().trim_start_matches("boot-").parse().unwrap()
     }
 
-    /// The kernel that the boot loader boots now. The entry is asked for once.
+    /// Kernel that the boot loader boots now. Reading the one-time entry removes it.
     fn next_kernel(&self) -> String {
         let next = fs::read_to_string(self.at("next")).unwrap_or_default();
         let _there_was_none = fs::remove_file(self.at("next"));
@@ -176,7 +176,7 @@ impl Stand {
 }
 
 #[test]
-fn each_trial_has_a_boot_into_its_kernel_and_nothing_stays() {
+fn each_trial_boots_its_kernel_without_leftovers() {
     let stand = Stand::new();
     let shown = FinishedCommand::run(&mut stand.compare(&["--dry-run"])).ends_with(0);
     assert_eq!(stand.calls(), [""; 0], "a dry run calls nothing");
@@ -215,7 +215,7 @@ fn each_trial_has_a_boot_into_its_kernel_and_nothing_stays() {
         let kernel = if variant == "old" { OLD } else { NEW };
         assert_eq!(fact(trial, REBOOT_KERNEL_FACT), Some(kernel));
     }
-    // What was shown is what was done.
+    // The commands of the dry run are those that were executed.
     let root = stand.at("").display().to_string();
     let commands: Vec<String> = shown
         .stdout
@@ -227,10 +227,10 @@ fn each_trial_has_a_boot_into_its_kernel_and_nothing_stays() {
 }
 
 #[test]
-fn a_store_that_is_named_and_not_there_yet_is_made_before_the_first_boot() {
+fn a_missing_named_store_is_created_before_the_first_boot() {
     let stand = Stand::new();
     stand.plan("1", "workload = \"fs_mark\"\noptions = { files = 20, size = 4096 }\n");
-    // Results are never on the filesystem under test.
+    // Results must not be on the filesystem under test.
     let work = temp_dir_in(Path::new("/dev/shm"));
     let plan = stand.program.home().join("plan.toml");
     let usual = stand.program.home().join("work").display().to_string();
@@ -244,7 +244,8 @@ fn a_store_that_is_named_and_not_there_yet_is_made_before_the_first_boot() {
     }
     stand.nothing_is_left();
     assert_eq!(trials(&store).len(), 2);
-    // Of a campaign that has begun it is not made anew: its disk may not be mounted.
+    // The store of a campaign that has begun is not created again: its filesystem may just not be
+    // mounted.
     FinishedCommand::run(&mut stand.compare(&named)).ends_with(0);
     fs::remove_file(&store).unwrap();
     let ran = stand.boots().unwrap();
@@ -253,7 +254,7 @@ fn a_store_that_is_named_and_not_there_yet_is_made_before_the_first_boot() {
 }
 
 #[test]
-fn a_kernel_that_does_not_come_back_is_a_failed_trial_and_the_plan_goes_on() {
+fn a_kernel_that_does_not_boot_fails_its_trial_and_the_plan_continues() {
     let stand = Stand::new();
     FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(0);
     stand.boots().unwrap().ends_with(0);
@@ -271,7 +272,7 @@ fn a_kernel_that_does_not_come_back_is_a_failed_trial_and_the_plan_goes_on() {
 }
 
 #[test]
-fn a_machine_that_goes_down_in_a_trial_fails_that_trial_once() {
+fn a_crash_during_a_trial_fails_it_once() {
     let stand = Stand::new();
     stand.plan("1", &stand.until("go"));
     FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(0);
@@ -284,7 +285,7 @@ fn a_machine_that_goes_down_in_a_trial_fails_that_trial_once() {
     running.send("KILL");
     let _killed = running.finish();
     fs::write(stand.program.home().join("go"), "").unwrap();
-    // The same kernel comes back, as it does where it is the usual one.
+    // The same kernel boots again, as it does if it is the default.
     FinishedCommand::run(&mut stand.boots_into(&release).unwrap()).ends_with(0);
     stand.boots().unwrap();
     stand.nothing_is_left();
@@ -294,7 +295,7 @@ fn a_machine_that_goes_down_in_a_trial_fails_that_trial_once() {
 }
 
 #[test]
-fn a_stop_file_and_a_word_for_the_kernel_end_the_reboots() {
+fn a_stop_file_and_a_kernel_parameter_end_the_reboots() {
     for by_word in [false, true] {
         let stand = Stand::new();
         FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(0);
@@ -311,7 +312,7 @@ fn a_stop_file_and_a_word_for_the_kernel_end_the_reboots() {
             .complains("--resume --yes");
         stand.nothing_is_left();
         assert!(stand.boots().is_none());
-        // It can be taken up again.
+        // The campaign can be resumed.
         FinishedCommand::run(&mut stand.compare(&["--yes", "--resume"])).ends_with(0);
         for _ in 0..4 {
             stand.boots().unwrap().ends_with(0);
@@ -322,12 +323,12 @@ fn a_stop_file_and_a_word_for_the_kernel_end_the_reboots() {
 }
 
 #[test]
-fn lab_release_ends_the_reboots_also_while_a_trial_runs() {
+fn lab_release_ends_the_reboots_even_during_a_trial() {
     let stand = Stand::new();
     FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(0);
     stand.lab(&["release", "--dry-run"]).ends_with(0);
     assert!(stand.at(UNIT).exists());
-    // Before the boot: the next one has to be the usual one again.
+    // If the plan is released before the boot, the default kernel must boot next.
     let released = stand.lab(&["release"]).ends_with(0);
     assert!(released.stdout.contains("freed reboots of this machine"), "{released}");
     assert_eq!(stand.calls().last().unwrap(), "grub-editenv - unset next_entry");
@@ -350,7 +351,7 @@ fn lab_release_ends_the_reboots_also_while_a_trial_runs() {
 }
 
 #[test]
-fn a_kill_between_the_steps_of_a_boot_loses_and_fails_nothing() {
+fn a_kill_between_boot_steps_loses_no_trial() {
     for (program, does) in [
         ("usr/sbin/grub-reboot", "kill -9 $PPID"),
         ("usr/sbin/grub-reboot", "printf '%s' \"$1\" >\"$root/next\"; kill -9 $PPID"),
@@ -382,13 +383,13 @@ fn a_kill_between_the_steps_of_a_boot_loses_and_fails_nothing() {
 }
 
 #[test]
-fn what_cannot_be_booted_is_said_before_anything_is_changed() {
+fn unbootable_kernels_are_reported_before_any_change() {
     let stand = Stand::new();
     let plan = stand.program.home().join("plan.toml");
     let text = fs::read_to_string(&plan).unwrap();
-    let beside = format!("--store={}", stand.program.home().join("x.db").display());
+    let store_option = format!("--store={}", stand.program.home().join("x.db").display());
     for (from, to, option, said) in [
-        ("6.12.9", "6.12.9", beside.as_str(), "is on the filesystem under test"),
+        ("6.12.9", "6.12.9", store_option.as_str(), "is on the filesystem under test"),
         (NEW, "6.13.0", "--quiet", "the kernel 6.13.0 cannot be booted by grub"),
         ("6.12.9", "6.12.9", "--boot-loader=kexec", "kexec cannot be used: there is no kexec"),
         ("6.12.9", "6.12.9", "--store=/dev/shm/x.db", "lost by a reboot"),
@@ -401,7 +402,7 @@ fn what_cannot_be_booted_is_said_before_anything_is_changed() {
         assert_eq!(stand.calls(), [""; 0]);
         assert!(!stand.at(UNIT).exists() && !stand.at(RECORD).exists());
     }
-    // A command that fails undoes what was done before it.
+    // If a command fails, earlier steps are undone.
     fs::write(&plan, text).unwrap();
     stand.script("usr/bin/systemctl", "echo no bus >&2; exit 1");
     FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(3).complains("no bus");
@@ -409,7 +410,7 @@ fn what_cannot_be_booted_is_said_before_anything_is_changed() {
 }
 
 #[test]
-fn another_plan_is_refused_until_the_first_is_over() {
+fn a_second_rebooting_plan_is_refused() {
     let stand = Stand::new();
     FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(0);
     FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(2).complains("in progress");

@@ -1,5 +1,5 @@
-//! Documentation of the command line: the help of every verb as one golden, and the documents that
-//! name its options.
+//! Documentation of the command line: the help of every verb as one golden file, and the documents
+//! that name its options.
 
 use std::path::Path;
 
@@ -15,15 +15,15 @@ fn help(program: &Program, verb: &[String], pages: &mut String) {
     assert_eq!(reported.stderr, "", "help is what was asked for");
     let title = [&["treering".to_owned()], verb].concat().join(" ");
     *pages += &format!("$ {title} --help\n{}\n", reported.stdout);
-    let all = reported.stdout.lines();
+    let help_lines = reported.stdout.lines();
     let lines: Vec<&str> = if verb.is_empty() {
-        // The verbs are in groups, the old names in one line.
-        all.take_while(|line| *line != "Options:").collect()
+        // The top level lists the verbs in groups, and the imitated tools in one line.
+        help_lines.take_while(|line| *line != "Options:").collect()
     } else {
-        let commands = all.skip_while(|line| *line != "Commands:").skip(1);
+        let commands = help_lines.skip_while(|line| *line != "Commands:").skip(1);
         commands.take_while(|line| !line.is_empty()).collect()
     };
-    // Names begin in the third column; what stands further right goes on from the line before.
+    // Names begin in the third column; a line with more indentation continues the previous one.
     let names = lines.into_iter().flat_map(|line| {
         let names = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '));
         let names = names.unwrap_or_default();
@@ -38,14 +38,14 @@ fn help(program: &Program, verb: &[String], pages: &mut String) {
 }
 
 #[test]
-fn the_whole_reference_is_as_agreed() {
+fn the_whole_reference_equals_the_golden_file() {
     let mut pages = String::new();
     help(&program(), &[], &mut pages);
     insta::assert_snapshot!("reference", pages);
 }
 
 #[test]
-fn every_verb_has_its_help_by_the_short_spelling_and_a_version() {
+fn verbs_have_short_help_and_a_version() {
     let program = program();
     for verb in [&["list"][..], &["show"], &["run", "compilebench"], &["dataset", "record"]] {
         let short = program.run(verb.iter().chain(&["-h"])).ends_with(0);
@@ -56,7 +56,7 @@ fn every_verb_has_its_help_by_the_short_spelling_and_a_version() {
 }
 
 #[test]
-fn without_a_verb_the_help_is_shown_and_the_command_line_is_wrong() {
+fn a_missing_verb_shows_help_and_is_a_usage_error() {
     let ran = program().run::<&str>([]).ends_with(2);
     assert!(
         ran.stderr.contains("Usage: treering [OPTIONS] <COMMAND>") && ran.stdout.is_empty(),
@@ -64,7 +64,7 @@ fn without_a_verb_the_help_is_shown_and_the_command_line_is_wrong() {
     );
 }
 
-/// Options of `treering run` that are no keys of plans, each with the reason.
+/// Options of `treering run` that are not keys of plans, each with the reason.
 const NOT_IN_PLANS: [(&str, &str); 16] = [
     ("dir", "a variant has a device or a directory"),
     ("label", "a trial has the name of its variant"),
@@ -85,7 +85,7 @@ const NOT_IN_PLANS: [(&str, &str); 16] = [
 ];
 
 #[test]
-fn every_option_of_a_run_is_a_key_of_plans_or_has_a_reason_not_to_be() {
+fn every_run_option_is_a_plan_key_or_a_listed_exception() {
     let program = program();
     let sections = treering_conduct::plan::document::sections();
     let keys: Vec<&str> = sections.iter().flat_map(|(_, keys)| keys.iter().copied()).collect();
@@ -118,7 +118,7 @@ fn every_option_of_a_run_is_a_key_of_plans_or_has_a_reason_not_to_be() {
     }
 }
 
-/// The document of a workload, whose file has a plain name.
+/// Text of the document of a workload.
 fn document(name: &str) -> String {
     let name = name.trim_end_matches('+');
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
@@ -126,10 +126,10 @@ fn document(name: &str) -> String {
 }
 
 #[test]
-fn the_classic_table_has_every_option_in_both_spellings() {
+fn the_classic_table_has_every_option_in_short_and_long_form() {
     for workload in treering_registry::workloads() {
         let manifest = workload.manifest();
-        // Without the rows of native options.
+        // Rows of native options are left out.
         let document = treering_script::with_option_table(&document(manifest.name), &[]);
         for spec in manifest.classic {
             let long = format!("`--{}`", spec.name);
@@ -174,7 +174,7 @@ fn the_help_names_every_option_with_its_default() {
                 continue;
             }
             let words = verb.iter().chain([&manifest.name, &"--help"]);
-            // Lines are broken between words only.
+            // Lines are wrapped between words only.
             let help = program.run(words).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
             for spec in specs {
                 let name = match spec.value {

@@ -1,5 +1,5 @@
-//! `treering repeat`: repeats the plan of a pack, or its run; with job files that are only in the
-//! pack; and cleans up after killed merges.
+//! `treering repeat`: repeats the plan of a pack, or its runs, with job files that are only in the
+//! pack; killed merges are cleaned up.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use treering_testkit::{
 
 use crate::program;
 
-/// A profile of FFSB that takes a moment.
+/// Profile of FFSB that takes a moment.
 const PROFILE: &str = "num_filesystems=1\nnum_threadgroups=1\ndirectio=0\ntime=1\n\
     [filesystem0]\nlocation=DIR\nnum_files=20\nnum_dirs=2\nmin_filesize=1000\n\
     max_filesize=2000\n[end0]\n[threadgroup0]\nnum_threads=1\nread_weight=1\nread_size=1000\n\
@@ -22,15 +22,15 @@ const PROFILE: &str = "num_filesystems=1\nnum_threadgroups=1\ndirectio=0\ntime=1
 /// `PATH` that includes the directories of mkfs.
 const SEARCH: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
 
-/// A place for stores that is on no filesystem under test.
+/// Directory for stores that is on no filesystem under test.
 fn results() -> TempDir {
     temp_dir_in(Path::new("/dev/shm"))
 }
 
 fn trials(store: &Path) -> Vec<Trial> {
     let store = Store::open(store, Access::ReadOnly).unwrap();
-    let all = store.trials(&Filter::default()).unwrap();
-    let ids: Vec<_> = all.iter().rev().map(|one| one.trial).collect();
+    let all_trials = store.trials(&Filter::default()).unwrap();
+    let ids: Vec<_> = all_trials.iter().rev().map(|one| one.trial).collect();
     store.load_many(&ids, LoadDetail::Everything).unwrap()
 }
 
@@ -79,25 +79,25 @@ fn a_plan_on_a_filesystem_is_repeated_with_job_files_that_are_only_in_the_pack()
     assert!(dry.stdout.contains("round 2: fs") && !store.exists(), "{dry}");
     let ran = to.run(words).ends_with(0);
     assert!(ran.stdout.contains("fs, packed") && ran.stdout.contains("fs, here"), "{ran}");
-    let all = trials(&store);
-    assert_eq!(all.len(), 8, "four from the pack, four of here");
+    let all_trials = trials(&store);
+    assert_eq!(all_trials.len(), 8, "four from the pack, four of here");
     let parameters = |trial: &Trial| {
         let named = trial.beginning.parameters.iter();
         named.filter(|(name, _)| name != "profile").cloned().collect::<Vec<_>>()
     };
     let of = |workload: &str| {
-        let of_workload = all.iter().filter(|trial| trial.beginning.workload == workload);
+        let of_workload = all_trials.iter().filter(|trial| trial.beginning.workload == workload);
         of_workload.map(parameters).collect::<Vec<_>>()
     };
     for workload in ["ffsb", "fs_mark"] {
-        let all = of(workload);
-        assert_eq!(all.len(), 4);
-        assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
+        let all_trials = of(workload);
+        assert_eq!(all_trials.len(), 4);
+        assert!(all_trials.iter().all(|one| *one == all_trials[0]), "{all_trials:?}");
     }
 }
 
 #[test]
-fn a_directory_has_to_be_named_and_what_differs_is_told() {
+fn a_directory_is_required_and_differences_are_reported() {
     let place = results();
     let dir = temp_dir_in(&std::env::temp_dir());
     let file = pack_of_plan(place.path(), dir.path(), "");
@@ -114,7 +114,7 @@ fn a_directory_has_to_be_named_and_what_differs_is_told() {
 }
 
 #[test]
-fn a_block_device_of_here_takes_the_place_of_that_of_the_pack_when_it_is_named() {
+fn a_named_block_device_replaces_that_of_the_pack() {
     require_root!();
     require_loop_fs!("ext4");
     let place = results();
@@ -133,15 +133,15 @@ fn a_block_device_of_here_takes_the_place_of_that_of_the_pack_when_it_is_named()
     to.run(words).ends_with(2).complains("--block DEVICE");
     assert!(!store.exists());
     let named = [&words[..], &["--block", here.path()]].concat();
-    // What is on it is as safe as in any comparison.
-    let made = Command::new("mkfs.ext4").args(["-q", here.path()]).env("PATH", SEARCH).status();
-    assert!(made.unwrap().success());
+    // Data on the device are protected as in any comparison.
+    let outcome = Command::new("mkfs.ext4").args(["-q", here.path()]).env("PATH", SEARCH).status();
+    assert!(outcome.unwrap().success());
     to.run(&named).ends_with(3).complains("--erase");
     to.run(named.iter().chain(&["--erase", here.path()])).ends_with(0);
-    let all = trials(&store);
-    assert_eq!(all.len(), 8, "four from the pack, four of here");
+    let all_trials = trials(&store);
+    assert_eq!(all_trials.len(), 8, "four from the pack, four of here");
     let on = |trial: &&Trial| trial.fact("filesystem.source") == Some(here.path());
-    assert_eq!(all.iter().filter(on).count(), 4);
+    assert_eq!(all_trials.iter().filter(on).count(), 4);
 }
 
 #[test]
@@ -162,14 +162,14 @@ fn a_run_without_a_plan_is_repeated_as_often_as_it_is_packed() {
     let words = ["repeat", file.to_str().unwrap(), "--dir", "here", "--store"];
     let ran = to.run([&words[..], &[store.to_str().unwrap()]].concat()).ends_with(0);
     assert!(ran.stdout.contains("fs_mark, packed"), "{ran}");
-    let all = trials(&store);
-    assert_eq!(all.len(), 4);
+    let all_trials = trials(&store);
+    assert_eq!(all_trials.len(), 4);
     let files = |trial: &Trial| {
         let named = trial.beginning.parameters.iter().find(|(name, _)| name == "files");
         named.map(|(_, value)| value.clone())
     };
-    assert!(all.iter().all(|trial| files(trial) == Some("30".to_owned())));
-    // A data set of the reader's own is known by its files, and has to be here.
+    assert!(all_trials.iter().all(|trial| files(trial) == Some("30".to_owned())));
+    // A data set of the user is identified by its files, and must exist on this machine.
     let store = place.path().join("own.treering");
     let run = ["run", "compilebench", "--dataset", "./lists", "--initial-dirs", "1", "--runs", "1"];
     let run = [&run[..], &["--dir", "w", "--quiet", "--store", store.to_str().unwrap()]].concat();
@@ -180,7 +180,7 @@ fn a_run_without_a_plan_is_repeated_as_often_as_it_is_packed() {
 }
 
 #[test]
-fn the_next_merge_removes_what_a_killed_one_left() {
+fn a_merge_removes_leftovers_of_a_killed_one() {
     let place = results();
     let dir = temp_dir_in(&std::env::temp_dir());
     let file = pack_of_plan(place.path(), dir.path(), "");

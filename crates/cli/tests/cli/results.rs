@@ -1,5 +1,4 @@
-//! Stored results, reported again: lists, single trials, exports; and readers that close the pipe
-//! early.
+//! Stored results: lists, single trials, exports, and readers that close the pipe early.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -39,7 +38,7 @@ fn trials_are_listed_newest_first_and_found_by_the_shortest_prefix() {
     assert!(place("third") < place("second") && place("second") < place("first"), "{listed}");
     for trial in &trials {
         let id = trial.beginning.trial.text();
-        // The list tells the shortest unique beginning of each.
+        // The list has the shortest unique prefix of each id.
         let row = listed.lines().find(|line| line.contains(&trial.beginning.label)).unwrap();
         let short = row.split(',').nth(1).unwrap();
         assert!(id.starts_with(short) && short.len() >= 8, "{row}");
@@ -93,7 +92,7 @@ fn exports_have_every_trial_and_a_row_for_each_task() {
 }
 
 #[test]
-fn a_store_that_is_none_is_refused() {
+fn a_file_that_is_not_a_store_is_refused() {
     let program = prepared();
     std::fs::write(program.home().join("text"), "not a store").unwrap();
     for verb in [&["list"][..], &["show"], &["export"]] {
@@ -106,7 +105,7 @@ fn a_store_that_is_none_is_refused() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_closed_pipe_is_no_failure() {
     let program = prepared();
     run(&program, "a");
     let words = ["run", "compilebench", "--dataset", "./lists", "--dir", "w", "-i", "2", "-r", "4"];
@@ -163,7 +162,7 @@ fn a_tree_is_recorded_with_its_build_and_run() {
 }
 
 #[test]
-fn on_a_terminal_a_bar_tells_operation_rate_and_time_left() {
+fn a_terminal_bar_shows_operation_rate_and_time_left() {
     let program = program();
     FourLists::wide(200, 1000).write_to(&program.home().join("lists"));
     if Command::new("script").arg("--version").output().is_err() {
@@ -186,7 +185,7 @@ fn on_a_terminal_a_bar_tells_operation_rate_and_time_left() {
 }
 
 #[test]
-fn a_trial_has_charts_of_its_calls_where_there_are_pictures() {
+fn html_pages_chart_the_calls_of_a_trial() {
     let program = prepared();
     let words = ["run", "compilebench", "--dataset", "./lists", "--dir", "w", "-q"];
     let more = ["-i", "3", "-r", "9", "--drop-caches", "none", "--latency", "all"];
@@ -196,9 +195,9 @@ fn a_trial_has_charts_of_its_calls_where_there_are_pictures() {
     program.run(words).ends_with(0);
     let text = std::fs::read_to_string(&page).unwrap();
     assert!(text.contains("class=\"chart latencies\""), "{text}");
-    // A run of a moment has no timeline, and the page says so.
+    // A very short run has no timeline, and the page says so.
     assert!(text.contains("Rate over time"), "{text}");
-    // Which calls take time enough to be drawn, the machine decides.
+    // The machine's speed decides which calls take long enough to be drawn.
     let files = std::fs::read_dir(program.home().join("charts")).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let latencies = names.filter(|name| name.starts_with("charts-latency-")).count();

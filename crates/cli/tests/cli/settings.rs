@@ -1,5 +1,5 @@
-//! Settings of a plan's variants on a real filesystem: in force during a trial, put back after it,
-//! and refused where the kernel has none of the name.
+//! Settings of a plan's variants on a real filesystem: in force during a trial, restored after it,
+//! and refused if the kernel has no setting of that name.
 
 use std::fs;
 use std::path::Path;
@@ -10,19 +10,19 @@ use treering_testkit::{require_loop_fs, temp_dir_in};
 
 use crate::program;
 
-/// Sysctl that changes no behaviour of other tests: how often statistics are folded.
+/// Sysctl that does not affect other tests: the interval at which statistics are folded.
 const SYSCTL: &str = "/proc/sys/vm/stat_interval";
 
 /// Trials of a store.
 fn trials(store: &Path) -> Vec<Trial> {
     let store = Store::open(store, Access::ReadOnly).unwrap();
-    let all = store.trials(&Filter::default()).unwrap();
-    let ids: Vec<_> = all.iter().map(|trial| trial.trial).collect();
+    let all_trials = store.trials(&Filter::default()).unwrap();
+    let ids: Vec<_> = all_trials.iter().map(|trial| trial.trial).collect();
     store.load_many(&ids, LoadDetail::Headlines).unwrap()
 }
 
 #[test]
-fn settings_are_in_force_for_a_trial_and_put_back_after_it() {
+fn settings_apply_during_a_trial_and_are_restored() {
     require_loop_fs!("ext4");
     let program = program();
     let results = temp_dir_in(Path::new("/dev/shm"));
@@ -57,7 +57,7 @@ fn settings_are_in_force_for_a_trial_and_put_back_after_it() {
 }
 
 #[test]
-fn the_environment_of_a_variant_is_that_of_each_of_its_programs() {
+fn each_program_of_a_variant_gets_its_environment() {
     let program = program();
     let results = temp_dir_in(Path::new("/dev/shm"));
     let (store, noted) = (results.path().join("r.treering"), results.path().join("noted"));
@@ -101,7 +101,7 @@ fn the_environment_of_a_variant_is_that_of_each_of_its_programs() {
 }
 
 #[test]
-fn a_native_job_of_a_plan_has_its_payload_and_the_commands_around_it() {
+fn a_native_plan_job_has_payload_and_surrounding_commands() {
     let program = program();
     let results = temp_dir_in(Path::new("/dev/shm"));
     let (store, noted) = (results.path().join("r.treering"), results.path().join("noted"));
@@ -161,7 +161,7 @@ fn a_native_job_of_a_plan_has_its_payload_and_the_commands_around_it() {
 }
 
 #[test]
-fn variants_that_differ_in_the_options_of_a_job_are_compared_as_the_same_job() {
+fn job_options_of_variants_are_compared_as_one_job() {
     let program = program();
     let results = temp_dir_in(Path::new("/dev/shm"));
     let store = results.path().join("r.treering");
@@ -195,7 +195,7 @@ fn variants_that_differ_in_the_options_of_a_job_are_compared_as_the_same_job() {
 }
 
 #[test]
-fn limits_without_their_controllers_are_refused_before_anything_is_made() {
+fn limits_without_controllers_are_refused_first() {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     if !groups.lines().any(|line| line.split(':').nth(1) == Some("memory")) {
         println!("skipped: the memory controller is not one of version 1 here");
@@ -220,7 +220,7 @@ fn limits_without_their_controllers_are_refused_before_anything_is_made() {
 }
 
 #[test]
-fn layers_are_built_for_each_trial_told_by_its_facts_and_taken_down() {
+fn layers_are_built_recorded_and_removed_for_each_trial() {
     require_loop_fs!("ext4");
     require_loop_fs!("xfs");
     let program = program();
@@ -241,7 +241,8 @@ fn layers_are_built_for_each_trial_told_by_its_facts_and_taken_down() {
     assert_eq!(fs::read_to_string(&noted).unwrap(), "overlayfs\n".repeat(2));
     let page: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let cautions = page["contenders"][0]["cautions"].to_string();
-    // What the layers change is what is compared, but for the size of the filesystem.
+    // Differences that the layers cause are the subject of the comparison, except for the size of
+    // the filesystem.
     for code in ["devices_differ", "known_of_one_side", "filesystems_differ"] {
         assert!(!cautions.contains(code), "{code}: {cautions}");
     }

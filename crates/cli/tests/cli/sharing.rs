@@ -1,4 +1,4 @@
-//! Packs: the same trials in another store, no names of this machine in the file, and refusals.
+//! Packs: equal trials in another store, no names of this machine in the file, and refusals.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use treering_testkit::Program;
 
 use crate::program;
 
-/// The name of a person, and of the directory in which she measures.
+/// Name of the user, and of the directory under test.
 const USER: &str = "quillfeather";
 
 /// Program whose store has a completed plan of two directories.
@@ -57,7 +57,7 @@ fn exported(program: &Program) -> Value {
 }
 
 #[test]
-fn a_pack_with_names_gives_the_same_trials_and_merging_twice_adds_nothing() {
+fn merging_a_pack_with_names_restores_equal_trials_once() {
     let from = measured();
     from.run(["exclude", "last", "--reason", "a backup ran"]).ends_with(0);
     let file = pack(&from, &["--with-names", "--traces"]);
@@ -76,7 +76,7 @@ fn a_pack_with_names_gives_the_same_trials_and_merging_twice_adds_nothing() {
 }
 
 #[test]
-fn a_pack_names_neither_machine_nor_user_nor_place() {
+fn a_pack_has_no_names_of_machine_user_or_directory() {
     let from = measured();
     let file = pack(&from, &[]);
     let text = unpacked(&file);
@@ -87,12 +87,12 @@ fn a_pack_names_neither_machine_nor_user_nor_place() {
         assert!(!text.contains(name), "{name} in {text}");
     }
     assert!(text.contains("/path-1") && text.contains("[[variant]]"), "{text}");
-    // What was left out does not make another trial of it.
+    // Trials are recognised although names were left out.
     let file = file.to_str().unwrap();
     let again = from.command(["merge", file]).env("USER", USER).output().unwrap();
     let again = String::from_utf8(again.stdout).unwrap();
     assert!(again.contains("0 trials added, 2 there already"), "{again}");
-    // The variants are still two.
+    // The two variants are still distinct.
     let to = program();
     to.run(["merge", file]).ends_with(0);
     let page = to.run(["report", "--plan", "quick", "--full"]).ends_with(0).stdout;
@@ -100,7 +100,7 @@ fn a_pack_names_neither_machine_nor_user_nor_place() {
 }
 
 #[test]
-fn what_is_left_out_is_shown_before_anything_is_written() {
+fn removed_names_are_listed_before_the_pack_is_written() {
     let from = measured();
     let page = from.run(["pack", "--dry-run"]).ends_with(0).stdout;
     assert!(page.contains("What is left out") && page.contains("/path-1"), "{page}");
@@ -109,7 +109,7 @@ fn what_is_left_out_is_shown_before_anything_is_written() {
 }
 
 #[test]
-fn a_changed_byte_is_refused_with_what_differs() {
+fn a_changed_byte_is_refused_with_its_digests() {
     let from = measured();
     let file = pack(&from, &[]);
     let good = fs::read(&file).unwrap();
@@ -129,7 +129,7 @@ fn a_changed_byte_is_refused_with_what_differs() {
 }
 
 #[test]
-fn a_pack_is_recognised_where_nobody_knows_the_names_in_its_texts() {
+fn a_pack_is_recognised_although_names_were_removed() {
     let from = measured();
     let mut whole = exported(&from);
     for trial in whole["trials"].as_array_mut().unwrap() {
@@ -147,7 +147,7 @@ fn a_pack_is_recognised_where_nobody_knows_the_names_in_its_texts() {
     for name in [USER, "oak", "10.1.2.3"] {
         assert!(!text.contains(name), "{name} in {text}");
     }
-    // Another machine, another user: the names are in the store, and nobody says that they are.
+    // Another machine does not know the removed names, but recognises the trials.
     let merged = other.run(["merge", file.to_str().unwrap()]).ends_with(0).stdout;
     assert!(merged.contains("0 trials added, 2 there already"), "{merged}");
     let new = program();

@@ -24,7 +24,7 @@ fn offered(program: &Program, words: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn completion_knows_workloads_data_sets_personalities_formats_and_filesystems() {
+fn completion_offers_names_built_into_the_program() {
     let program = program();
     for (words, expected) in [
         (&["treering", "run", "fs"][..], "fs_mark"),
@@ -37,7 +37,7 @@ fn completion_knows_workloads_data_sets_personalities_formats_and_filesystems() 
         (&["treering", "compare", "--filesystems", "ext4,x"], "ext4,xfs"),
         (&["treering", "completions", "bash", "db"], "dbench"),
         (&["treering", "list", "--color", "n"], "never"),
-        // Under the names of imitated tools their own command lines are completed.
+        // Links with the names of imitated tools complete the options of those tools.
         (&["fs_mark", "--no-st"], "--no-store"),
         (&["/usr/local/bin/dbench", "--load"], "--loadfile"),
     ] {
@@ -47,7 +47,7 @@ fn completion_knows_workloads_data_sets_personalities_formats_and_filesystems() 
 }
 
 #[test]
-fn completion_knows_what_is_stored_by_the_shortest_unique_beginnings() {
+fn completion_offers_shortest_unique_trial_prefixes() {
     let program = program();
     assert!(!offered(&program, &["treering", "show", ""]).contains(&"last".to_owned()));
     assert!(!program.data().exists(), "nothing is made for it");
@@ -66,7 +66,7 @@ fn completion_knows_what_is_stored_by_the_shortest_unique_beginnings() {
 }
 
 #[test]
-fn the_script_of_bash_completes_with_the_treering_in_the_path() {
+fn the_bash_script_runs_the_treering_on_the_path() {
     let program = program();
     let script = program.run(["completions", "bash"]).ends_with(0).stdout;
     assert!(script.contains("complete ") && script.contains("TREERING_COMPLETE="), "{script}");
@@ -103,7 +103,7 @@ fn manual_pages_are_written_for_every_command_and_every_old_name() {
 }
 
 #[test]
-fn colors_are_as_asked_for() {
+fn colors_follow_the_option() {
     let program = program();
     let is_colored = |words: &[&str]| program.run(words).ends_with(0).stdout.contains("\u{1b}[");
     assert!(!is_colored(&["lab", "filesystems"]));
@@ -115,7 +115,7 @@ fn colors_are_as_asked_for() {
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_refused_and_not_made() {
+fn a_missing_directory_is_refused_and_not_created() {
     let program = program();
     let run = |words: &[&str]| {
         let mut command = Command::new(BINARY);
@@ -125,7 +125,7 @@ fn a_directory_that_is_not_there_is_refused_and_not_made() {
     assert!(refused.stderr.contains("there is no directory a/b"), "{refused}");
     assert!(refused.stderr.contains("mkdir a/b"), "{refused}");
     assert!(!program.home().join("a").exists());
-    // What touches no disk needs none.
+    // A dry run needs no directory.
     run(&["run", "fs_mark", "--dir", "a/b", "--files", "1", "--dry-run"]).ends_with(0);
 }
 
@@ -150,7 +150,7 @@ fn a_device_may_be_named_without_its_directory() {
     let program = program();
     let ran = program.run(["doctor", "loop0"]);
     assert!(!ran.stderr.contains("No such file"), "{ran}");
-    // A file of that name here is what is meant.
+    // A file of this name in the current directory takes precedence.
     fs::write(program.home().join("loop0"), "").unwrap();
     let ran = program.run(["layout", "--extents", "loop0"]);
     assert!(!ran.stdout.contains("/dev/loop0") && !ran.stderr.contains("/dev/loop0"), "{ran}");

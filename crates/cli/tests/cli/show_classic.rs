@@ -34,34 +34,34 @@ fn compilebench() {
     let program = program();
     treering_testkit::FourLists::tiny().write_to(&program.home().join("lists"));
     let words = "compilebench -D w -s lists -i 2 -r 5";
-    let said = comes_again(&program, words);
-    assert!(said.contains("intial create total runs 2"), "{said}");
+    let output = comes_again(&program, words);
+    assert!(output.contains("intial create total runs 2"), "{output}");
 }
 
 #[test]
 fn fs_mark() {
-    let said = comes_again(&program(), "fs_mark -d w/a -d w/b -n 20 -s 100 -L 2 -t 2 -v");
-    assert!(said.contains("FSUse%"), "{said}");
+    let output = comes_again(&program(), "fs_mark -d w/a -d w/b -n 20 -s 100 -L 2 -t 2 -v");
+    assert!(output.contains("FSUse%"), "{output}");
 }
 
 #[test]
 fn bonnie() {
-    let said = comes_again(&program(), "bonnie++ -d w -s 1 -r 0 -n 1 -u root -x 2");
-    assert!(said.contains("format_version,bonnie_version"), "{said}");
+    let output = comes_again(&program(), "bonnie++ -d w -s 1 -r 0 -n 1 -u root -x 2");
+    assert!(output.contains("format_version,bonnie_version"), "{output}");
 }
 
 #[test]
 fn dbench() {
     let program = program();
     program.run("dbench generate --blocks 2 -o load.txt".split(' ')).ends_with(0);
-    let said = comes_again(&program, "dbench -D w -c load.txt -t 2 --warmup 1 2");
-    assert!(said.contains("Throughput "), "{said}");
+    let output = comes_again(&program, "dbench -D w -c load.txt -t 2 --warmup 1 2");
+    assert!(output.contains("Throughput "), "{output}");
 }
 
 #[test]
 fn blogbench() {
-    let said = comes_again(&program(), "blogbench -d w -i 1 -s 1");
-    assert!(said.contains("Final score for writes:"), "{said}");
+    let output = comes_again(&program(), "blogbench -d w -i 1 -s 1");
+    assert!(output.contains("Final score for writes:"), "{output}");
 }
 
 #[test]
@@ -69,16 +69,16 @@ fn ffsb() {
     let program = program();
     let profile = Profile::new("num_files=5\nnum_dirs=1", "read_weight=1\ncreate_weight=1");
     fs::write(program.home().join("profile"), profile.text()).unwrap();
-    let said = comes_again(&program, "ffsb profile");
-    assert!(said.contains("Transactions per Second"), "{said}");
+    let output = comes_again(&program, "ffsb profile");
+    assert!(output.contains("Transactions per Second"), "{output}");
 }
 
 #[test]
 fn filebench() {
     let program = program();
     fs::write(program.home().join("w.f"), WML).unwrap();
-    let said = comes_again(&program, "filebench -f w.f");
-    assert!(said.contains("IO Summary"), "{said}");
+    let output = comes_again(&program, "filebench -f w.f");
+    assert!(output.contains("IO Summary"), "{output}");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn fio() {
     assert!(said.contains("pid="), "{said}");
 }
 
-/// A job file that comes on standard input is kept as one that is named.
+/// A job file from standard input is stored like a named one.
 #[test]
 fn fio_from_standard_input() {
     let program = program();

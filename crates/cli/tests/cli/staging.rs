@@ -18,11 +18,12 @@ fn on_one_filesystem(place: &LoopFs) -> Program {
 }
 
 fn words<'a>(dir: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
-    let before = ["run", "compilebench", "--dataset", "./lists", "--dir", dir.to_str().unwrap()];
-    [&before, more].concat()
+    let first_words =
+        ["run", "compilebench", "--dataset", "./lists", "--dir", dir.to_str().unwrap()];
+    [&first_words, more].concat()
 }
 
-/// The file in which a run's results wait, from its caution.
+/// Path of the staged results, from the caution of the run.
 fn waiting_place(line: &str) -> PathBuf {
     let (_, rest) = line.split_once("results are held in ").unwrap();
     PathBuf::from(rest.split(" (").next().unwrap())

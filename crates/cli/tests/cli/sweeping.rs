@@ -62,7 +62,7 @@ fn a_sweep_over_threads_shows_how_they_scale() {
     program.run(["compare", "threads.toml", "--quiet", "--store", store]).ends_with(0);
     let page = program.run(["sweep", "--store", store]).ends_with(0).stdout;
     assert!(page.contains("5 threads give ") && page.contains("of the ideal"), "{page}");
-    // What noise leaves of it is not the same each time, but something is said of the model.
+    // Noise changes the fitted model from run to run, but the page describes one.
     let says_model = ["Universal Scalability Law: ", "throughput grows faster than threads"];
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(says_model.iter().any(|words| page.contains(words)), "{page}");

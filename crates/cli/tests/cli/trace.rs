@@ -1,5 +1,4 @@
-//! Block traces of real devices: the recorded events, their reading by other programs, and the
-//! plots.
+//! Block traces of real devices: the recorded events, other programs that read them, and the plots.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,7 +30,7 @@ fn write_direct(file: &Path, blocks: u32) -> Vec<String> {
         .to_vec()
 }
 
-/// Records a command; the whole as JSON.
+/// Records a command, and returns the summary of the whole trace as JSON.
 fn traced(program: &Program, options: &[&str], command: &[String]) -> Value {
     let words = ["trace", "--format", "json"].into_iter().chain(options.iter().copied());
     let words = words.chain(["--"]).chain(command.iter().map(String::as_str));
@@ -46,7 +45,7 @@ fn number(value: &Value, path: &str) -> f64 {
 }
 
 #[test]
-fn every_request_is_recorded_both_ways() {
+fn every_request_is_recorded_by_both_methods() {
     require_loop_fs!("ext4");
     let place = LoopFs::new("ext4", 64);
     if !can_trace(&place) {
@@ -58,7 +57,7 @@ fn every_request_is_recorded_both_ways() {
         let file = place.path().join(way);
         let whole =
             traced(&program, &["--dir", dir, "--sync", "--method", way], &write_direct(&file, 200));
-        // The journal writes besides.
+        // The journal causes further writes.
         assert!(number(&whole, "/writes/requests") >= 200.0, "{way} {whole}");
         assert!(number(&whole, "/writes/bytes") >= 819_200.0, "{way} {whole}");
         assert_eq!(number(&whole, "/lost_events"), 0.0, "{way}");
@@ -73,9 +72,9 @@ fn every_request_is_recorded_both_ways() {
     assert!(number(&whole, "/writes/requests") >= 100.0, "{whole}");
     let unknown = ["seeks", "seeks_per_second", "ordered", "layout_score"];
     assert!(unknown.iter().all(|name| whole.get(name).is_none()), "{whole}");
-    let said = program.run(["trace", "--dir", dir, "--method", "statistics", "--", "sync"]);
-    assert!(!said.ends_with(0).stdout.contains("0 seeks"));
-    // The old name of the option stays.
+    let report = program.run(["trace", "--dir", dir, "--method", "statistics", "--", "sync"]);
+    assert!(!report.ends_with(0).stdout.contains("0 seeks"));
+    // The option is still accepted under its old name.
     let words = ["trace", "--dir", dir, "--method", "statistics", "--out", "s.trace", "--", "true"];
     program.run(words).ends_with(2).complains("no events that --out could keep");
     assert!(!program.home().join("s.trace").exists());
@@ -132,7 +131,7 @@ fn a_partition_is_distinguished_from_its_disk() {
             serde_json::from_str(&program.run(words).ends_with(0).stdout).unwrap();
         number(&document, "/runs/0/whole/writes/requests")
     };
-    // 1 MiB from the beginning of the second partition, and nothing of the first.
+    // Offsets count from the start of the second partition, and the first one has no requests.
     assert_eq!(shown("1MiB:1.2MiB"), 30.0);
     assert_eq!(shown("0:"), 30.0);
 }
@@ -151,7 +150,7 @@ fn the_viewers_of_blktrace_accept_what_is_written() {
     let options =
         ["--dir", dir, "--blktrace-out", out.to_str().unwrap(), "--out", own.to_str().unwrap()];
     let whole = traced(&program, &options, &write_direct(&place.path().join("f"), 300));
-    // Both files say the same.
+    // Both files have the same figures.
     let figures = |path: &Path| {
         let words = ["trace", "show", path.to_str().unwrap(), "--format", "json"];
         let document: Value =
@@ -163,7 +162,7 @@ fn the_viewers_of_blktrace_accept_what_is_written() {
         ["/writes/requests", "/seeks", "/events", "/merges"].map(|path| number(&whole, path));
     assert_eq!(figures(&out), recorded);
     assert_eq!(figures(&own), recorded);
-    // What is there is not mixed with another trace.
+    // Existing files are not mixed with another trace.
     let again = ["trace", "show", own.to_str().unwrap(), "--blktrace-out", out.to_str().unwrap()];
     program.run(again).ends_with(3).complains("exists");
 
@@ -194,7 +193,7 @@ fn the_viewers_of_blktrace_accept_what_is_written() {
 }
 
 #[test]
-fn plots_are_small_and_whole() {
+fn plots_are_small_and_complete() {
     require_loop_fs!("ext4");
     let place = LoopFs::new("ext4", 64);
     if !can_trace(&place) {
@@ -224,7 +223,7 @@ fn plots_are_small_and_whole() {
 }
 
 #[test]
-fn a_trace_has_its_price_on_modelled_disks() {
+fn a_trace_has_an_estimated_time_on_modelled_disks() {
     require_loop_fs!("ext4");
     let place = LoopFs::new("ext4", 64);
     if !can_trace(&place) {
@@ -258,7 +257,7 @@ fn a_trace_has_its_price_on_modelled_disks() {
     }
     let busy = |row: &[&str]| row[6].parse::<f64>().unwrap();
     assert!(busy(&rows[0]) > 0.0 && busy(&rows[1]) >= 5.0, "{ran}");
-    // The page of the trace says the same, of a whole file only.
+    // The page of the trace has the same figures for a whole file.
     let shown = |options: &[&str]| -> Value {
         let words = [&["trace", "show", file, "--format", "json"], options].concat();
         serde_json::from_str(&program.run(words).ends_with(0).stdout).unwrap()
@@ -320,7 +319,7 @@ fn without_permission_one_line_says_what_is_missing() {
 }
 
 #[test]
-fn a_run_has_the_requests_of_its_phases() {
+fn a_run_records_the_requests_of_each_phase() {
     require_loop_fs!("xfs");
     let place = LoopFs::new("xfs", 400);
     if !can_trace(&place) {
@@ -377,7 +376,7 @@ fn moved(device: &str) -> [u64; 2] {
     [sectors[2] * 512, sectors[6] * 512]
 }
 
-/// Has everything of a filesystem written.
+/// Writes back all data of the filesystem.
 fn settle(place: &LoopFs) {
     assert!(Command::new("sync").arg("-f").arg(place.path()).status().unwrap().success());
 }
@@ -394,7 +393,7 @@ fn members(place: &LoopFs) -> Vec<String> {
 }
 
 #[test]
-fn a_btrfs_on_two_devices_is_reported_device_by_device() {
+fn a_btrfs_on_two_devices_is_reported_by_device() {
     require_loop_fs!("btrfs");
     let place = LoopFs::striped_btrfs(160, 2);
     if !can_trace(&place) {
@@ -423,21 +422,21 @@ fn a_btrfs_on_two_devices_is_reported_device_by_device() {
         let reported = devices.iter().find(|device| device["name"] == name.as_str()).unwrap();
         assert_eq!(number(reported, "/write_bytes"), grown[1] as f64, "{name} {whole}");
         assert_eq!(number(reported, "/read_bytes"), grown[0] as f64, "{name} {whole}");
-        // Half of the data each, and its offsets are those of the device.
+        // Each device has half of the data, at offsets within the device.
         assert!(number(reported, "/write_bytes") >= f64::from(12 << 20), "{name} {whole}");
         assert_eq!(number(reported, "/bytes"), f64::from(160 << 20), "{name}");
         seeks += number(reported, "/seeks");
     }
     assert_eq!(number(&whole, "/seeks"), seeks, "{whole}");
-    let all: u64 = grown.iter().map(|grown| grown[1]).sum();
-    assert_eq!(number(&whole, "/writes/bytes"), all as f64);
-    // In the drawing each has a panel of its own.
+    let total: u64 = grown.iter().map(|grown| grown[1]).sum();
+    assert_eq!(number(&whole, "/writes/bytes"), total as f64);
+    // The plot has a panel for each device.
     let plot = program.home().join("two.svg");
     let words = ["trace", "plot", own.to_str().unwrap(), "-o", plot.to_str().unwrap()];
     program.run(words).ends_with(0);
     let drawn = std::fs::read_to_string(plot).unwrap();
     assert!(names.iter().all(|name| drawn.contains(name.as_str())), "{names:?}");
-    // A run follows both, too.
+    // A run traces both devices, too.
     let dir = place.path().join("w");
     let words = ["run", "fs_mark", "--dir", dir.to_str().unwrap(), "--trace", "--files", "50"];
     program.run(words.iter().chain(&["-q"])).ends_with(0);
@@ -449,7 +448,7 @@ fn a_btrfs_on_two_devices_is_reported_device_by_device() {
 }
 
 #[test]
-fn what_a_run_traces_is_what_its_device_counts() {
+fn traced_bytes_equal_the_device_counters() {
     require_loop_fs!("ext4");
     let place = LoopFs::with_options("ext4", 64, &["-O", "^has_journal"]);
     if !can_trace(&place) {
@@ -464,13 +463,13 @@ fn what_a_run_traces_is_what_its_device_counts() {
         program.run(words.iter().chain(options)).ends_with(0);
         settle(&place);
     };
-    // What the filesystem reads of itself is in memory after the first.
+    // After the first run, the metadata that the filesystem reads are cached.
     run(&[]);
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
     let point = place.path().to_str().unwrap();
     let device = mounts.lines().find(|line| line.split(' ').nth(1) == Some(point)).unwrap();
     let device = device.split(' ').next().unwrap().trim_start_matches("/dev/");
-    // What the test itself reads of the directory is not of the run.
+    // Reads of the directory by the test itself must not occur within the run.
     std::fs::metadata(&dir).unwrap();
     let before = moved(device);
     run(&["--trace"]);
@@ -482,21 +481,21 @@ fn what_a_run_traces_is_what_its_device_counts() {
         .collect();
     let digests: Vec<&Value> = of_phases.iter().map(|(_, digest)| digest).collect();
     let sum = |path: &str| digests.iter().map(|digest| number(digest, path)).sum::<f64>();
-    // Another test may empty the caches: then the filesystem reads of itself between the phases.
+    // If another test drops the caches, the filesystem reads metadata between the phases.
     let read = (now[0] - before[0]) as f64;
     let of_phases_alone = sum("/figures/reads/bytes");
     assert!(of_phases_alone <= read && read - of_phases_alone < 1e6, "{read}: {digests:?}");
-    // A block of the filesystem's own may be among them.
+    // The reads may include metadata blocks.
     assert!(sum("/figures/reads/bytes") >= f64::from(8 << 20), "{digests:?}");
     assert!(sum("/figures/reads/requests") >= 2048.0, "{digests:?}");
     assert_eq!(sum("/figures/lost_events"), 0.0);
-    // Inodes are written after the phases, too.
+    // Inodes are also written after the phases.
     assert!(sum("/figures/writes/bytes") <= (now[1] - before[1]) as f64, "{digests:?}");
-    // Their metrics, as they are exported, say the same. One phase reads the file; the filesystem
-    // may read a block of its own in another.
+    // The exported metrics have the same values. One phase reads the file; the filesystem may read
+    // a metadata block in another.
     let metrics = |name: &'static str| {
-        let found = trial.metrics.iter().filter(move |metric| metric.name == name);
-        found.map(|metric| (metric.scope.clone(), metric.value))
+        let matching = trial.metrics.iter().filter(move |metric| metric.name == name);
+        matching.map(|metric| (metric.scope.clone(), metric.value))
     };
     let requests = |scope: &Scope| {
         let is_of = |(name, _): &&(&String, Value)| *scope == Scope::Phase((*name).clone());
@@ -509,14 +508,14 @@ fn what_a_run_traces_is_what_its_device_counts() {
 }
 
 #[test]
-fn what_a_killed_recording_leaves_is_freed() {
+fn leftovers_of_a_killed_recording_are_freed() {
     require_loop_fs!("ext4");
     let place = LoopFs::new("ext4", 64);
     if !can_trace(&place) {
         return;
     }
     let _alone = only_release();
-    // A recording that begins frees it, too: of another test, it may come between.
+    // A new recording also frees the remains, and one of another test may come first.
     if !(0..10).any(|_| is_named_and_released(&place)) {
         skip("other recordings free at once what a killed one left");
     }
@@ -527,7 +526,7 @@ fn what_a_killed_recording_leaves_is_freed() {
 fn is_named_and_released(place: &LoopFs) -> bool {
     let program = program();
     let dir = place.path().to_str().unwrap();
-    // The command says that it is there, and ends when its parent is gone.
+    // The command prints a line when it runs, and ends when its parent is gone.
     let line = "echo begun >&2; parent=$PPID; while [ -d /proc/$parent ]; do sleep 0.1; done";
     let words = ["trace", "--dir", dir, "--method", "tracefs", "--", "sh", "-c", line];
     let mut running = program.start(words);
@@ -550,7 +549,7 @@ fn is_named_and_released(place: &LoopFs) -> bool {
 }
 
 #[test]
-fn a_recording_goes_on_when_its_filesystem_is_mounted_anew() {
+fn a_recording_continues_over_a_remount() {
     require_loop_fs!("ext4");
     let place = LoopFs::new("ext4", 64);
     if !can_trace(&place) {
@@ -563,7 +562,7 @@ fn a_recording_goes_on_when_its_filesystem_is_mounted_anew() {
         let words = write_direct(&place.path().join(name), 100);
         words.join(" ")
     };
-    // The device goes with its last user: it is held over the time between.
+    // The device vanishes after its last user, so a descriptor holds it between the mounts.
     let line = format!(
         "set -e; device={device}; exec 9< $device; {}; umount {dir}; mount -t ext4 $device {dir}; \
          exec 9<&-; mount -o remount,noatime {dir}; {}",
@@ -577,7 +576,7 @@ fn a_recording_goes_on_when_its_filesystem_is_mounted_anew() {
 }
 
 #[test]
-fn a_file_shows_what_was_printed_when_it_was_recorded() {
+fn a_trace_file_has_the_figures_of_its_recording() {
     require_loop_fs!("ext4");
     let place = LoopFs::new("ext4", 64);
     if !can_trace(&place) {
@@ -593,7 +592,7 @@ fn a_file_shows_what_was_printed_when_it_was_recorded() {
     let document: Value = serde_json::from_str(&shown()).unwrap();
     assert_eq!(document["runs"][0]["whole"], recorded);
     assert!(number(&recorded, "/latency_by_time/bins/0/max_ns") >= 0.0, "{recorded}");
-    // It is not written over, and the command does not run.
+    // An existing file is not overwritten, and the command does not run.
     let touched = program.home().join("touched");
     let words = ["trace", "--dir", dir, "--out", file, "--", "touch", touched.to_str().unwrap()];
     program.run(words).ends_with(3).complains("exists");
@@ -604,7 +603,7 @@ fn a_file_shows_what_was_printed_when_it_was_recorded() {
 }
 
 #[test]
-fn a_device_that_takes_bios_has_figures() {
+fn a_bio_based_device_has_figures() {
     require_root!();
     let Ok(added) = std::fs::read_to_string("/sys/class/zram-control/hot_add") else {
         skip("this kernel has no zram");
@@ -648,7 +647,7 @@ fn a_device_that_takes_bios_has_figures() {
 }
 
 #[test]
-fn what_is_written_without_write_calls_is_in_the_amplification() {
+fn write_amplification_includes_asynchronous_and_mmap_writes() {
     require_loop_fs!("ext4");
     let place = LoopFs::new("ext4", 64);
     if !can_trace(&place) {

@@ -11,7 +11,7 @@ use treering_model::{CautionCode, Ending, Op, Scope, Trial};
 use treering_store::{Access, Store};
 use treering_testkit::{FileSizes, Program};
 
-/// The newest trial of the default store, as exported; asserts that the store holds the same.
+/// Newest trial of the default store, as exported; asserts that the store holds the same.
 pub(crate) fn last(program: &Program) -> Trial {
     let text = program.run(["export", "last", "--format", "json"]).ends_with(0).stdout;
     let mut document: Value = serde_json::from_str(&text).unwrap();
@@ -25,8 +25,8 @@ pub(crate) fn last(program: &Program) -> Trial {
 /// Value of a metric of one kind of task, if the trial has it.
 pub(crate) fn metric(trial: &Trial, kind: &str, name: &str) -> Option<f64> {
     let scope = Scope::Kind(kind.to_owned());
-    let found = trial.metrics.iter().find(|metric| metric.name == name && metric.scope == scope);
-    found.map(|metric| metric.value)
+    let matching = trial.metrics.iter().find(|metric| metric.name == name && metric.scope == scope);
+    matching.map(|metric| metric.value)
 }
 
 /// Command line that repeats the newest trial, from `treering show`.
@@ -38,7 +38,7 @@ pub(crate) fn again(program: &Program) -> Vec<String> {
     words.collect()
 }
 
-/// Waits until the store of this place has a task, of a trial that is still running.
+/// Waits until the store has a task of a trial that is still running.
 pub(crate) fn wait_for_task(store: &Path, kind: &str, subject: &str) {
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(120) {
@@ -92,7 +92,7 @@ pub(crate) fn calls(trial: &Trial, kind: &str, op: Op) -> u64 {
     tasks.flat_map(|task| &task.ops).filter(|one| one.op == op).map(|one| one.calls).sum()
 }
 
-/// The reason of a failed trial.
+/// Error of a failed trial.
 pub(crate) fn failure(trial: &Trial) -> &str {
     match &trial.ending {
         Ending::Failed { why } => why,
@@ -136,9 +136,9 @@ pub(crate) fn standing<'a>(
     living: &BTreeMap<&str, &str>,
     files_of: impl Fn(&str) -> &'a FileSizes,
 ) -> FileSizes {
-    let mut all = FileSizes::new();
+    let mut sizes = FileSizes::new();
     for (tree, state) in living {
-        all.extend(files_of(state).iter().map(|(path, size)| (format!("{tree}/{path}"), *size)));
+        sizes.extend(files_of(state).iter().map(|(path, size)| (format!("{tree}/{path}"), *size)));
     }
-    all
+    sizes
 }

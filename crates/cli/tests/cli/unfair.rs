@@ -13,7 +13,7 @@ use crate::faults::{Cgroup, Partitioned, Setting, run};
 use crate::program;
 use crate::trial::last;
 
-/// Cautions about places; other codes speak of rounds and of the machine the tests run on.
+/// Cautions about the targets; other codes are about rounds and the machine of the tests.
 const OF_PLACES: [&str; 10] = [
     "kernel_settings_differ",
     "filesystems_differ",
@@ -27,7 +27,7 @@ const OF_PLACES: [&str; 10] = [
     "machines_differ",
 ];
 
-/// Settings of the machine are changed by one test alone, while no other runs here.
+/// Lock for the settings of the machine: a test that changes them runs alone.
 static SETTINGS: RwLock<()> = RwLock::new(());
 
 fn prepared() -> Program {
@@ -36,7 +36,7 @@ fn prepared() -> Program {
     program
 }
 
-/// Held while settings of the machine must stay.
+/// Lock guard of tests that need unchanged settings.
 fn settled() -> RwLockReadGuard<'static, ()> {
     SETTINGS.read().unwrap_or_else(PoisonError::into_inner)
 }
@@ -71,7 +71,7 @@ fn only(code: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn filesystems_that_are_made_or_mounted_otherwise_are_cautioned() {
+fn differing_mkfs_or_mount_options_are_cautioned() {
     require_loop_fs!("ext4");
     let _settled = settled();
     let program = prepared();
@@ -98,7 +98,7 @@ fn filesystems_that_are_made_or_mounted_otherwise_are_cautioned() {
     let filler = full.path().join("filler");
     run(Command::new("fallocate").args(["-l", "200M"]).arg(&filler)).unwrap();
     assert_eq!(against_base("full", &full), only("free_space_differs"));
-    // All of this was too short to say much.
+    // These trials were too short for a verdict.
     let (_, message) = cautions(&program, "base", "twin")
         .into_iter()
         .find(|(code, _)| code == "too_short")
@@ -107,7 +107,7 @@ fn filesystems_that_are_made_or_mounted_otherwise_are_cautioned() {
 }
 
 #[test]
-fn metadata_that_is_kept_twice_is_cautioned_until_it_is_not() {
+fn differing_metadata_profiles_are_cautioned() {
     require_loop_fs!("btrfs");
     require_loop_fs!("ext4");
     let _settled = settled();
@@ -117,8 +117,9 @@ fn metadata_that_is_kept_twice_is_cautioned_until_it_is_not() {
     trial(&program, twice.path(), "twice");
     let single = LoopFs::with_options("btrfs", 640, &["-m", "single"]);
     trial(&program, single.path(), "single");
-    let found = cautions(&program, "fs:ext4", "label:twice");
-    let (_, message) = found.iter().find(|(code, _)| code == "metadata_profiles_differ").unwrap();
+    let reported_cautions = cautions(&program, "fs:ext4", "label:twice");
+    let (_, message) =
+        reported_cautions.iter().find(|(code, _)| code == "metadata_profiles_differ").unwrap();
     assert!(
         message.contains("single by 'ext4'") && message.contains("dup by 'twice'"),
         "{message}"
@@ -139,21 +140,21 @@ fn partitions_of_one_disk_are_cautioned() {
     trial(&program, &places[0], "first");
     trial(&program, &places[1], "second");
     assert_eq!(of_places(&program, "first", "second"), only("same_disk"));
-    // One place twice is no two places.
+    // The same target twice is not two targets on one disk.
     trial(&program, &places[0], "again");
     assert_eq!(of_places(&program, "first", "again"), BTreeSet::new());
-    // The doctor sees it in a plan, before anything is erased.
+    // The doctor has the caution for a plan, before anything is erased.
     let variant = |name: &str, node: usize| {
         let node = disk.node(node);
         let device = format!("device = {{ block = \"{}\" }}", node.display());
         format!("[[variant]]\nname = \"{name}\"\nfilesystem = \"ext4\"\n{device}\n")
     };
-    let said = doctor(&program, &[variant("p1", 1), variant("p2", 2)].concat());
-    assert!(said.contains("(same_disk)"), "{said}");
+    let report = doctor(&program, &[variant("p1", 1), variant("p2", 2)].concat());
+    assert!(report.contains("(same_disk)"), "{report}");
 }
 
 #[test]
-fn machines_that_are_set_or_limited_otherwise_are_cautioned() {
+fn differing_machine_settings_or_limits_are_cautioned() {
     require_root!();
     let _alone = SETTINGS.write().unwrap_or_else(PoisonError::into_inner);
     let program = prepared();
@@ -178,7 +179,7 @@ fn machines_that_are_set_or_limited_otherwise_are_cautioned() {
 }
 
 #[test]
-fn queues_that_are_set_otherwise_are_cautioned() {
+fn differing_queue_settings_are_cautioned() {
     require_loop_fs!("ext4");
     let _settled = settled();
     let program = prepared();
@@ -212,10 +213,10 @@ fn cautioned_while_changed(name: &str, change: impl FnOnce() -> (Setting, String
         assert!(seen.contains(&value), "{seen}");
         value
     };
-    let found = cautions(&program, "base", "changed");
-    let said = found.iter().find(|(code, _)| code == "kernel_settings_differ");
-    let (_, message) = said.unwrap_or_else(|| panic!("{name}: {found:?}"));
-    // Of a list of choices only the chosen one is compared.
+    let reported_cautions = cautions(&program, "base", "changed");
+    let said = reported_cautions.iter().find(|(code, _)| code == "kernel_settings_differ");
+    let (_, message) = said.unwrap_or_else(|| panic!("{name}: {reported_cautions:?}"));
+    // Only the selected value of a list of choices is compared.
     let chosen = value.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     let value = chosen.map_or(value.as_str(), |(word, _)| word);
     assert!(message.contains(name) && message.contains(value), "{message}");
@@ -224,7 +225,7 @@ fn cautioned_while_changed(name: &str, change: impl FnOnce() -> (Setting, String
 }
 
 #[test]
-fn huge_pages_that_are_set_otherwise_are_cautioned() {
+fn differing_huge_page_settings_are_cautioned() {
     require_root!();
     let file = "/sys/kernel/mm/transparent_hugepage/enabled";
     if let Err(reason) = Setting::present(file) {
@@ -237,7 +238,7 @@ fn huge_pages_that_are_set_otherwise_are_cautioned() {
 }
 
 #[test]
-fn limits_of_dirty_memory_that_are_set_otherwise_are_cautioned() {
+fn differing_dirty_memory_limits_are_cautioned() {
     require_root!();
     let pair = ["dirty_ratio", "dirty_bytes"];
     for (name, fact, values) in [
@@ -277,12 +278,12 @@ fn cautioned_while_queue_changed(file: &str, fact: &str, values: [&str; 2]) {
     {
         let _changed = Setting::new(&file, other);
         trial(&program, place.path(), "changed");
-        let said = doctor(&program, &plan);
-        assert!(said.contains(&foreseen) && said.contains("(devices_differ)"), "{said}");
+        let report = doctor(&program, &plan);
+        assert!(report.contains(&foreseen) && report.contains("(devices_differ)"), "{report}");
     }
     assert_eq!(of_places(&program, "base", "changed"), only("devices_differ"));
-    let found = cautions(&program, "base", "changed");
-    let (_, message) = found.iter().find(|(code, _)| code == "devices_differ").unwrap();
+    let reported_cautions = cautions(&program, "base", "changed");
+    let (_, message) = reported_cautions.iter().find(|(code, _)| code == "devices_differ").unwrap();
     let difference = format!("{fact} is {present} for 'base' and {other} for 'changed'");
     assert_eq!(*message, difference);
     trial(&program, place.path(), "same");
@@ -290,19 +291,19 @@ fn cautioned_while_queue_changed(file: &str, fact: &str, values: [&str; 2]) {
 }
 
 #[test]
-fn queues_of_another_length_are_cautioned() {
+fn differing_queue_lengths_are_cautioned() {
     require_loop_fs!("ext4");
     cautioned_while_queue_changed("nr_requests", "device.nr_requests", ["64", "32"]);
 }
 
 #[test]
-fn queues_that_merge_otherwise_are_cautioned() {
+fn differing_merge_settings_are_cautioned() {
     require_loop_fs!("ext4");
     cautioned_while_queue_changed("nomerges", "device.nomerges", ["2", "1"]);
 }
 
 #[test]
-fn queues_that_hold_writing_back_otherwise_are_cautioned() {
+fn differing_writeback_throttling_is_cautioned() {
     require_loop_fs!("ext4");
     cautioned_while_queue_changed("wbt_lat_usec", "device.writeback_latency_us", ["4000", "3000"]);
 }
@@ -312,23 +313,23 @@ fn doctor(program: &Program, variants: &str) -> String {
     let job = "[[job]]\noptions = { dataset = \"linux-6.1-small\", initial-dirs = 1, runs = 1 }\n";
     let plan = format!("rounds = 6\n[device]\nloop = \"2GiB\"\n{variants}{job}");
     fs::write(program.home().join("plan.toml"), plan).unwrap();
-    let said = program.run(["doctor", "plan.toml"]).ends_with(0).stdout;
-    said.split_whitespace().collect::<Vec<_>>().join(" ")
+    let output = program.run(["doctor", "plan.toml"]).ends_with(0).stdout;
+    output.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn the_doctor_foresees_what_a_comparison_would_caution() {
+fn the_doctor_forecasts_cautions_of_a_comparison() {
     let program = prepared();
-    let said = |variants: &str| doctor(&program, variants);
+    let report = |variants: &str| doctor(&program, variants);
     let ext4 = "[[variant]]\nfilesystem = \"ext4\"\n";
-    let twice = said(&format!("{ext4}[[variant]]\nfilesystem = \"btrfs\"\n"));
+    let twice = report(&format!("{ext4}[[variant]]\nfilesystem = \"btrfs\"\n"));
     assert!(twice.contains("(metadata_profiles_differ)") && twice.contains("-m single"), "{twice}");
     let once = "[[variant]]\nfilesystem = \"btrfs\"\nmkfs = [\"-m\", \"single\"]\n";
-    let once = said(&format!("{ext4}{once}"));
+    let once = report(&format!("{ext4}{once}"));
     assert!(!once.contains("(metadata_profiles_differ)"), "{once}");
     assert!(!once.contains("(sizes_differ)"), "{once}");
     let larger =
         "[[variant]]\nname = \"large\"\nfilesystem = \"ext4\"\ndevice = { loop = \"3GiB\" }\n";
-    let larger = said(&format!("{ext4}{larger}"));
+    let larger = report(&format!("{ext4}{larger}"));
     assert!(larger.contains("(sizes_differ)"), "{larger}");
 }

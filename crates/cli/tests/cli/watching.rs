@@ -1,5 +1,5 @@
 //! `treering watch`: points of a series, an anchor that must not change, and the detection of a
-//! planted slowdown and of a planted change of machine.
+//! deliberate slowdown and of a simulated change of machine.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ const SLOWER: &str = "handicap = \"900%\"";
 /// Attempts to detect a change, since a burst of load may hide it.
 const ATTEMPTS: usize = 3;
 
-/// Writes a plan of an ext4 that stays and of one that is watched.
+/// Writes a plan with an ext4 as anchor, and another one to watch.
 fn write_plan(program: &Program, anchor: &str, watched: &str) {
     let device = "warm-up = false\n[device]\nloop = \"64MiB\"\n";
     let text = format!(
@@ -42,7 +42,7 @@ fn directories(program: &Program, more: &str) {
     fs::write(program.home().join("plan.toml"), text).unwrap();
 }
 
-/// The store is not on the filesystem that is watched.
+/// Words of `treering watch` with a store outside the watched filesystem.
 fn words<'a>(store: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&["watch", "plan.toml", "--quiet", "--store", store], more].concat()
 }
@@ -53,7 +53,7 @@ fn series(page: &str) -> Value {
 }
 
 #[test]
-fn a_planted_slowdown_is_found_and_the_next_commands_are_named() {
+fn a_planted_slowdown_is_found_with_next_commands() {
     require_root!();
     require_loop_fs!("ext4");
     let program = program();
@@ -84,7 +84,7 @@ fn finds_a_slowdown(program: &Program, store: &str) -> bool {
     let expected = ["good", "good (2)", "good (3)", "good (4)", "good (5)", "good (6)"];
     assert_eq!(keys[..6], expected);
     assert_eq!(keys[6..], ["bad", "bad (2)", "bad (3)", "bad (4)"]);
-    // What a series is known by is no environment.
+    // Facts that identify the series are not listed as changes of the environment.
     assert!(!found.to_string().contains("watch."), "{found}");
     let changes = found["changes"].as_array().unwrap();
     if !changes.iter().any(|one| one["worse"] == true) {
@@ -97,7 +97,7 @@ fn finds_a_slowdown(program: &Program, store: &str) -> bool {
 }
 
 #[test]
-fn a_change_of_the_machine_gives_no_alarm_with_an_anchor_and_one_without() {
+fn only_a_series_without_anchor_alarms_on_a_machine_change() {
     require_root!();
     require_loop_fs!("ext4");
     let program = program();
@@ -113,7 +113,7 @@ fn tells_the_machine_apart(program: &Program, store: &str) -> bool {
     write_plan(program, "", "");
     let more = ["--anchor", "anchor", "--rounds", "1", "--points"];
     program.run(words(store, &[&more[..], &["7"]].concat())).ends_with(0);
-    // The same on both sides: a slower machine.
+    // Both sides become slower, as on a slower machine.
     write_plan(program, SLOWER, SLOWER);
     let refused = program.run(words(store, &[&more[..], &["6"]].concat())).ends_with(2);
     refused.complains("the anchor 'anchor' changed since the last point");
@@ -142,7 +142,7 @@ fn gate_after(program: &Program, store: &str, numbers: &[u32]) -> Option<i32> {
 }
 
 #[test]
-fn the_gate_passes_over_a_known_change_and_stops_at_the_next() {
+fn the_gate_ignores_a_known_change_but_not_the_next() {
     let program = program();
     let (dir, number) = (program.home().join("watched"), program.home().join("number"));
     fs::create_dir_all(&dir).unwrap();
@@ -169,7 +169,7 @@ fn the_gate_passes_over_a_known_change_and_stops_at_the_next() {
 }
 
 #[test]
-fn a_series_is_one_plan_with_one_anchor() {
+fn a_series_has_one_plan_and_one_anchor() {
     let program = program();
     directories(&program, "");
     let results = treering_testkit::temp_dir_in(Path::new("/dev/shm"));
@@ -184,12 +184,12 @@ fn a_series_is_one_plan_with_one_anchor() {
     program.run(words(store, &once)).ends_with(0);
     let ran = program.run(words(store, &dry)).ends_with(0);
     assert!(ran.stderr.contains("2 points so far, the last one 'a (2)'"), "{ran}");
-    // Without the anchor it is another series, and that is said.
+    // A series without anchor is a different one, and the command says so.
     let alone = ["--rounds", "1", "--dry-run"];
     let ran = program.run(words(store, &alone)).ends_with(0);
     assert!(ran.stderr.contains("cannot be told from"), "{ran}");
     assert!(ran.stderr.contains("are not continued"), "{ran}");
-    // Too few points to say anything.
+    // The series has too few points for a verdict.
     let gate = [&once[..], &["--gate"]].concat();
     program.run(words(store, &gate)).ends_with(5);
     let wrong = ["--anchor", "older"];
@@ -200,7 +200,7 @@ fn a_series_is_one_plan_with_one_anchor() {
 }
 
 #[test]
-fn a_point_may_be_named_by_what_its_trials_know() {
+fn a_point_can_be_named_by_a_fact_of_its_trials() {
     let program = program();
     directories(&program, "");
     let results = treering_testkit::temp_dir_in(Path::new("/dev/shm"));

@@ -32,16 +32,16 @@ fn named(trial: &Trial) -> Vec<(String, Scope, bool, u64)> {
     trial.metrics.iter().map(of).collect()
 }
 
-/// Programs that work below a directory.
+/// Programs whose working directory is below a directory.
 fn working_in(place: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut entries = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let cwd = fs::read_link(entry.path().join("cwd")).unwrap_or_default();
         if cwd.starts_with(place) {
-            found.push(entry.path());
+            entries.push(entry.path());
         }
     }
-    found
+    entries
 }
 
 /// True if at least two processes in `place` have made many reads: the clones are at work.
@@ -63,7 +63,7 @@ fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn it_tells_the_same_figures_as_a_native_run() {
+fn fio_reports_the_same_figures_as_a_native_run() {
     require_tool!("fio");
     let program = program();
     let elsewhere = program.home().join("elsewhere");
@@ -78,11 +78,11 @@ fn it_tells_the_same_figures_as_a_native_run() {
     native(&program, &["--with-fio"]).ends_with(0);
     let theirs = last(&program);
     assert_eq!(theirs.ending, Ending::Completed);
-    // fio prints no percentiles of completions where it prints those of the whole time.
+    // fio prints percentiles of either completion or total latency.
     let mut ours_printed = named(&ours);
     ours_printed.retain(|(name, ..)| !name.contains("_clat_p"));
     let mut theirs_printed = named(&theirs);
-    // The calls of another program are not seen, and its layout of files makes others.
+    // treering does not see the calls of another program, which also lays out files by other calls.
     for printed in [&mut ours_printed, &mut theirs_printed] {
         printed.retain(|(name, ..)| !is_observation(name) && !is_call_latency(name));
     }
@@ -94,15 +94,15 @@ fn it_tells_the_same_figures_as_a_native_run() {
     };
     assert_eq!(phases(&theirs), phases(&ours));
     let work = |trial: &Trial| -> Vec<(String, String)> {
-        let all = tasks(trial).into_iter();
-        let done = all.filter(|(kind, _)| !["layout", "directories"].contains(kind));
+        let all_tasks = tasks(trial).into_iter();
+        let done = all_tasks.filter(|(kind, _)| !["layout", "directories"].contains(kind));
         done.map(|(kind, subject)| (kind.to_owned(), subject.to_owned())).collect()
     };
     assert_eq!(work(&theirs), work(&ours));
     for (kind, op) in [("w", Op::Write), ("x", Op::Write), ("w", Op::Fsync)] {
         assert_eq!(calls(&theirs, kind, op), calls(&ours, kind, op), "{kind} {op}");
     }
-    // Every request is in a histogram, of its whole time.
+    // Every request is in a histogram of total latency.
     for op in theirs.phases.iter().flat_map(|phase| &phase.ops).filter(|op| op.bytes > 0) {
         assert_eq!(op.latency.samples(), op.calls, "{op:?}");
     }
@@ -117,11 +117,11 @@ fn it_tells_the_same_figures_as_a_native_run() {
 }
 
 #[test]
-fn it_decides_what_it_can_and_says_so_in_its_own_words() {
+fn the_installed_fio_accepts_or_rejects_jobs_itself() {
     require_tool!("fio");
     let program = program();
     write(&program, "[a]\nsize=64k\nrw=write\nverify=crc32c\nbuffer_pattern=0xdeadbeef\n");
-    // The one word behind the option is the job file.
+    // A word after the option is the job file, not the path of fio.
     program.run(["run", "fio", "--with-fio", "j.fio", "--dir", "d"]).ends_with(0);
     assert_eq!(calls(&last(&program), "a", Op::Write), 16);
     write(&program, "[a]\nsize=64k\nno_such_option=1\n");
@@ -145,7 +145,7 @@ fn it_decides_what_it_can_and_says_so_in_its_own_words() {
 const ENDLESS: &str = "[s]\nsize=1m\ntime_based\nruntime=1000\nrw=randrw\nnumjobs=2\n";
 
 #[test]
-fn a_signal_stops_it_and_what_it_did_is_kept() {
+fn a_signal_stops_fio_and_its_work_is_stored() {
     require_tool!("fio");
     let program = program();
     write(&program, ENDLESS);
@@ -162,7 +162,7 @@ fn a_signal_stops_it_and_what_it_did_is_kept() {
 }
 
 #[test]
-fn nothing_of_it_runs_on_after_a_kill() {
+fn a_kill_leaves_no_fio_process() {
     require_tool!("fio");
     let program = program();
     write(&program, ENDLESS);
@@ -177,7 +177,7 @@ fn nothing_of_it_runs_on_after_a_kill() {
 }
 
 #[test]
-fn plans_take_it_too() {
+fn plans_can_use_the_installed_fio() {
     require_tool!("fio");
     let program = program();
     write(&program, "[a]\nsize=1m\nrw=randwrite\n");
@@ -200,8 +200,8 @@ fn plans_take_it_too() {
     let store = results.path().join("r.treering");
     program.run(["compare", "plan.toml", "--store", store.to_str().unwrap()]).ends_with(0);
     let store = Store::open(&store, Access::ReadOnly).unwrap();
-    let all = store.trials(&Filter::default()).unwrap();
-    let ids: Vec<_> = all.iter().map(|one| one.trial).collect();
+    let all_trials = store.trials(&Filter::default()).unwrap();
+    let ids: Vec<_> = all_trials.iter().map(|one| one.trial).collect();
     let mut written: BTreeMap<bool, u64> = BTreeMap::new();
     for trial in store.load_many(&ids, LoadDetail::Tasks).unwrap() {
         let is_theirs = trial.facts.iter().any(|fact| fact.name == "fio.version");
@@ -211,7 +211,7 @@ fn plans_take_it_too() {
     assert_eq!(written, BTreeMap::from([(false, 2 << 20), (true, 2 << 20)]));
 }
 
-/// Jobs of fixed work, and the typical ones of the examples, made small.
+/// Jobs with a fixed amount of work, and typical examples, shortened.
 const CHECKED: [&str; 7] = [
     "[a]\nrw=randread\nsize=512k\nnumjobs=3\ngroup_reporting\n",
     "[a]\nrw=randrw\nrwmixread=70\nsize=1m\nfsync=8\nioengine=libaio\niodepth=8\n",
@@ -233,7 +233,7 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 6] = [
     ("small-files", &[("nrfiles=10000", "nrfiles=50")]),
 ];
 
-/// The cells of a table of a page.
+/// Cells of a table of a page.
 fn table<'p>(page: &'p Value, name: &str) -> Vec<Vec<&'p Value>> {
     let blocks = page["blocks"].as_array().unwrap();
     let table = blocks.iter().find(|block| block["name"] == name).unwrap();
@@ -242,7 +242,7 @@ fn table<'p>(page: &'p Value, name: &str) -> Vec<Vec<&'p Value>> {
 }
 
 #[test]
-fn both_ways_do_the_same_work_by_the_same_requests() {
+fn fio_and_native_runs_issue_the_same_requests() {
     require_tool!("fio");
     let program = program();
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/fio");
@@ -271,10 +271,10 @@ fn both_ways_do_the_same_work_by_the_same_requests() {
 }
 
 #[test]
-fn what_differs_is_reported_and_is_an_exit_code() {
+fn differences_are_reported_with_an_exit_code() {
     require_tool!("fio");
     let program = program();
-    // Another file is read by the one than by the other, by a fio of our own.
+    // A wrapper of fio changes the block size, so that the two runs differ.
     let other = program.home().join("other-fio");
     let script = "#!/bin/sh\ncase $1 in --version) echo fio-3.33; exit;; esac\n\
                   sed s/^bs=4k/bs=8k/ | fio \"$@\"\n";

@@ -134,18 +134,18 @@ fn every_page_with_commands_is_tested() {
 }
 
 #[test]
-fn every_line_of_the_tables_is_needed() {
+fn every_table_entry_matches_a_page() {
     let top = root_of_project();
-    let all: String = PAGES
+    let all_commands: String = PAGES
         .iter()
         .flat_map(|page| blocks(&fs::read_to_string(top.join(page)).unwrap()))
         .map(|block| block.text)
         .collect();
     for (what, _, reason) in INSTEAD {
-        assert!(all.contains(what), "no command has {what} ({reason}) any more");
+        assert!(all_commands.contains(what), "no command has {what} ({reason}) any more");
     }
     for (what, reason) in NOT_RUN.iter().chain(NEEDS) {
-        assert!(all.contains(what), "no command has {what} ({reason}) any more");
+        assert!(all_commands.contains(what), "no command has {what} ({reason}) any more");
     }
 }
 
@@ -198,7 +198,7 @@ fn the_first_example_of_a_page_ends_with_its_exit_code() {
         let first = blocks(&text).swap_remove(0);
         assert!(first.text.contains(&format!("# ends with {code}\n")), "{page} names its code");
         let program = Program::new(env!("CARGO_BIN_EXE_treering"));
-        // In memory as printed, but in a place of its own.
+        // The directory is in memory as in the printed command, but has a unique name.
         let memory = format!("/dev/shm/treering-example-{}", std::process::id());
         fs::create_dir(&memory).unwrap();
         let mut command = Command::new("sh");
@@ -222,7 +222,7 @@ fn can_run(page: &str, block: &Block) -> bool {
     absent.is_none()
 }
 
-/// Makes the directory used as `PATH`: the program, and stand-ins for other programs.
+/// Creates the directory used as `PATH`: the program, and fakes of other programs.
 fn prepared(program: &Program) -> PathBuf {
     let tools = program.home().join("tools");
     let real = program.home().join("real");
@@ -266,8 +266,8 @@ fn prepared(program: &Program) -> PathBuf {
 }
 
 #[test]
-fn without_root_the_commands_are_understood() {
-    // As root they are run; here each line that begins with the program's name is parsed alone.
+fn without_root_commands_are_parsed() {
+    // Commands run only as root; otherwise each line that begins with the program's name is parsed.
     if is_root() {
         return;
     }

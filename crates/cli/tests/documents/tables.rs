@@ -1,5 +1,5 @@
-//! Commands that are not run as printed, each with its reason; and the directory in which commands
-//! run.
+//! Commands that are not run as printed, each with the reason; and the preparation of their
+//! directory.
 
 /// Replacements in commands: the printed text, its replacement, and the reason. Applied in this
 /// order.
@@ -104,7 +104,7 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[
     ("-- python3 ", "python3"),
 ];
 
-/// Stand-ins for external programs, with the reasons.
+/// Fakes of external programs, with the reasons.
 pub(crate) const STUBS: &[(&str, &str, &str)] = &[
     (
         "make",
@@ -201,6 +201,6 @@ unset LIMIT
 set +e
 "#;
 
-/// Pages whose first block is run to its end, exactly as printed but for the place, and the exit
-/// code that the page names.
+/// Pages whose first block runs to its end exactly as printed, except for its directory, with the
+/// exit code that the page names.
 pub(crate) const FIRST_EXAMPLES: &[(&str, i32)] = &[("docs/my-patch.md", 1)];

@@ -1,8 +1,8 @@
-//! Identity of two records of a trial: equal measurements, and equal texts except for the names in
-//! them.
+//! Identity of two records of a trial: measurements must be equal, and texts must be equal except
+//! for names.
 //!
-//! A pack leaves out names that only the machine that wrote it knows, and another treering may have
-//! left out fewer of them. So a placeholder agrees with any name.
+//! A pack leaves out names that only the machine of its writer knows, and another treering may have
+//! left out fewer. Therefore a placeholder matches any name.
 
 use serde::Serialize;
 use serde_json::Value;

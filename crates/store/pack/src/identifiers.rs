@@ -70,11 +70,13 @@ pub(crate) fn at_start(text: &str, before: Option<char>) -> Option<(NameKind, us
     if before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
         return None;
     }
-    // After a full stop it is the rest of a longer number.
-    let is_begin = before != Some('.');
+    // After a full stop, the digits belong to a longer number.
+    let starts_number = before != Some('.');
     keyed(text)
         .or_else(|| pairs(text).map(|(kind, len)| (kind, 0, len)))
-        .or_else(|| ip_address(text).filter(|_| is_begin).map(|len| (NameKind::Address, 0, len)))
+        .or_else(|| {
+            ip_address(text).filter(|_| starts_number).map(|len| (NameKind::Address, 0, len))
+        })
         .or_else(|| disk(text).map(|len| (NameKind::Serial, 0, len)))
         .or_else(|| machine_id(text).map(|len| (NameKind::Serial, 0, len)))
         .or_else(|| mail(text).map(|len| (NameKind::Mail, 0, len)))
@@ -83,7 +85,7 @@ pub(crate) fn at_start(text: &str, before: Option<char>) -> Option<(NameKind, us
 /// Length of the host names before a remote directory, `server:/export`; several are separated by
 /// commas.
 pub(crate) fn servers(text: &str) -> Option<usize> {
-    let len = run(text, |c| c.is_alphanumeric() || "._-,".contains(c));
+    let len = leading_length(text, |c| c.is_alphanumeric() || "._-,".contains(c));
     let hosts = &text[..len];
     let directory = text[len..].strip_prefix(":/")?;
     let is_list = hosts.split(',').all(|host| host.contains(char::is_alphanumeric));
@@ -93,17 +95,18 @@ pub(crate) fn servers(text: &str) -> Option<usize> {
 
 /// Value of a key that denotes a name: `addr=…` up to the next comma or blank.
 fn keyed(text: &str) -> Option<(NameKind, usize, usize)> {
-    let len = run(text, |c| c.is_ascii_alphanumeric() || "._-".contains(c));
+    let len = leading_length(text, |c| c.is_ascii_alphanumeric() || "._-".contains(c));
     let (_, kind) = KEYS.iter().find(|(key, _)| *key == &text[..len])?;
     let value = text[len..].strip_prefix('=')?;
     let quotes = usize::from(value.starts_with(['"', '\'']));
-    let value = run(&value[quotes..], |c| !c.is_whitespace() && !",;\"')]}|".contains(c));
+    let value =
+        leading_length(&value[quotes..], |c| !c.is_whitespace() && !",;\"')]}|".contains(c));
     (value > 0).then_some((*kind, len + 1 + quotes, value))
 }
 
 /// Length of an IP address, unless it is the same on every machine.
 fn ip_address(text: &str) -> Option<usize> {
-    let len = run(text, |c| c.is_ascii_hexdigit() || ".:".contains(c));
+    let len = leading_length(text, |c| c.is_ascii_hexdigit() || ".:".contains(c));
     let token = text[..len].trim_end_matches(['.', ':']);
     let (address, len) = if token.bytes().filter(|byte| *byte == b':').count() >= 2 {
         // Letters alone are a path in a program: `a::b`.
@@ -114,11 +117,11 @@ fn ip_address(text: &str) -> Option<usize> {
         let token = token.split(':').next().unwrap_or_default();
         (IpAddr::V4(token.parse::<Ipv4Addr>().ok()?), token.len())
     };
-    let goes_on = text[len..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
+    let continues = text[len..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
         || text[len..]
             .strip_prefix('.')
             .is_some_and(|more| more.starts_with(char::is_alphanumeric));
-    (!goes_on && !address.is_loopback() && !address.is_unspecified()).then_some(len)
+    (!continues && !address.is_loopback() && !address.is_unspecified()).then_some(len)
 }
 
 /// MAC address or World Wide Name: pairs of hexadecimal digits.
@@ -137,8 +140,8 @@ fn pairs(text: &str) -> Option<(NameKind, usize)> {
     }
     let len = (count * 3).checked_sub(1)?;
     let token = text.get(..len)?;
-    let goes_on = |c: char| c.is_alphanumeric() || c == char::from(separator);
-    if text[len..].starts_with(goes_on) {
+    let continues = |c: char| c.is_alphanumeric() || c == char::from(separator);
+    if text[len..].starts_with(continues) {
         return None;
     }
     // Dates and times contain dashes, too.
@@ -155,9 +158,9 @@ fn disk(text: &str) -> Option<usize> {
     let (prefix, is_number) = DISKS.iter().find(|(prefix, _)| text.starts_with(prefix))?;
     let name = &text[prefix.len()..];
     let len = if *is_number {
-        run(name, |c| c.is_ascii_hexdigit() || c == '-')
+        leading_length(name, |c| c.is_ascii_hexdigit() || c == '-')
     } else {
-        run(name, |c| !c.is_whitespace() && !",;\"'()[]{}|".contains(c))
+        leading_length(name, |c| !c.is_whitespace() && !",;\"'()[]{}|".contains(c))
     };
     let len = name[..len].trim_end_matches(['-', '.', ':']).len();
     (len >= 8).then_some(prefix.len() + len)
@@ -165,20 +168,20 @@ fn disk(text: &str) -> Option<usize> {
 
 /// Length of a machine id as in `/etc/machine-id`, or a UUID without dashes.
 fn machine_id(text: &str) -> Option<usize> {
-    let len = run(text, |c| c.is_ascii_hexdigit());
+    let len = leading_length(text, |c| c.is_ascii_hexdigit());
     let id = &text[..len];
     let is_mixed =
         id.contains(|c: char| c.is_ascii_digit()) && id.contains(|c: char| c.is_ascii_alphabetic());
-    let goes_on = text[len..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
-    (len == MACHINE_ID && is_mixed && !goes_on).then_some(len)
+    let continues = text[len..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    (len == MACHINE_ID && is_mixed && !continues).then_some(len)
 }
 
 /// Length of a mail address, or of a user at a host.
 fn mail(text: &str) -> Option<usize> {
     let is_local = |c: char| c.is_alphanumeric() || "._+-".contains(c);
-    let local = run(text, is_local);
+    let local = leading_length(text, is_local);
     let domain = text[local..].strip_prefix('@').filter(|_| local > 0)?;
-    let len = run(domain, |c| c.is_alphanumeric() || ".-".contains(c));
+    let len = leading_length(domain, |c| c.is_alphanumeric() || ".-".contains(c));
     let domain = domain[..len].trim_end_matches(['.', '-']);
     domain.contains(char::is_alphabetic).then_some(local + 1 + domain.len())
 }
@@ -191,9 +194,9 @@ fn is_uuid(text: &str) -> bool {
     text.as_bytes().get(..UUID).is_some_and(|bytes| bytes.iter().enumerate().all(is_digit))
 }
 
-/// Length in bytes of the leading characters that satisfy `is_such`; limited to the longest
+/// Length in bytes of the leading characters that satisfy `condition`; limited to the longest
 /// identifier, so that a long text is processed in linear time.
-fn run(text: &str, is_such: impl Fn(char) -> bool) -> usize {
-    let such = text.chars().take(LONGEST).take_while(|c| is_such(*c));
-    such.map(char::len_utf8).sum()
+fn leading_length(text: &str, condition: impl Fn(char) -> bool) -> usize {
+    let leading = text.chars().take(LONGEST).take_while(|c| condition(*c));
+    leading.map(char::len_utf8).sum()
 }

@@ -25,7 +25,7 @@ pub struct RemovedName {
 }
 
 /// Words that are never treated as names: they are part of JSON, or common to all machines.
-const NOBODY: [&str; 9] =
+const NEVER_NAMES: [&str; 9] =
     ["localhost", "(none)", "root", "nobody", "host", "user", "true", "false", "null"];
 
 /// Facts that hold a host name, and the fact with the kernel command line.
@@ -60,15 +60,15 @@ impl NameRemover {
     /// Creates a replacer of paths, serial numbers, and the given names of machines and people.
     pub fn new(known: impl IntoIterator<Item = (NameKind, String)>) -> Self {
         let mut names = Self::default();
-        known.into_iter().for_each(|(kind, name)| names.know(kind, &name));
+        known.into_iter().for_each(|(kind, name)| names.register(kind, &name));
         names
     }
 
     /// Registers a name to replace from now on.
-    fn know(&mut self, kind: NameKind, name: &str) {
+    fn register(&mut self, kind: NameKind, name: &str) {
         let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
-        let is_nobody = NOBODY.iter().any(|word| word.eq_ignore_ascii_case(name));
-        if is_number || is_nobody || name.len() < 2 {
+        let is_never_a_name = NEVER_NAMES.iter().any(|word| word.eq_ignore_ascii_case(name));
+        if is_number || is_never_a_name || name.len() < 2 {
             return;
         }
         let name = name.to_ascii_lowercase();
@@ -93,7 +93,7 @@ impl NameRemover {
             TrialEvent::Began(beginning) => {
                 let known = beginning.parameters.iter().map(|(_, value)| value);
                 for place in known.chain([&beginning.target]) {
-                    self.know_path(place);
+                    self.register_path(place);
                 }
                 self.text(&mut beginning.target);
                 self.text(&mut beginning.label);
@@ -106,7 +106,7 @@ impl NameRemover {
             }
             TrialEvent::Environment { facts } => {
                 for fact in facts.iter().filter(|fact| HOST_FACTS.contains(&&*fact.name)) {
-                    self.know(NameKind::Host, &fact.value);
+                    self.register(NameKind::Host, &fact.value);
                 }
                 for fact in facts {
                     if fact.name == COMMAND_LINE_FACT {
@@ -190,7 +190,7 @@ impl NameRemover {
     }
 
     /// Registers a path that contains blanks, which would otherwise end it.
-    fn know_path(&mut self, path: &str) {
+    fn register_path(&mut self, path: &str) {
         let is_such = path.starts_with('/') && path.contains(char::is_whitespace);
         if is_such && !self.paths_with_blanks.iter().any(|known| known == path) {
             self.paths_with_blanks.push(path.to_owned());
@@ -304,8 +304,8 @@ impl NameRemover {
     /// addresses.
     fn server(&mut self, host: &str) -> String {
         let is_address = host.parse::<std::net::IpAddr>().is_ok();
-        let is_nobody = NOBODY.iter().any(|word| word.eq_ignore_ascii_case(host));
-        if is_address || is_nobody || is_stand_in(host) {
+        let is_never_a_name = NEVER_NAMES.iter().any(|word| word.eq_ignore_ascii_case(host));
+        if is_address || is_never_a_name || is_stand_in(host) {
             return host.to_owned();
         }
         self.instead(NameKind::Host, &host.to_ascii_lowercase())
@@ -493,8 +493,8 @@ mod tests {
         let mut names = NameRemover::new([]);
         let mut text = "/a /b /a".to_owned();
         names.text(&mut text);
-        let told: Vec<_> =
+        let reported: Vec<_> =
             names.left_out().into_iter().map(|removed| (removed.name, removed.times)).collect();
-        assert_eq!(told, [("/a".to_owned(), 2), ("/b".to_owned(), 1)]);
+        assert_eq!(reported, [("/a".to_owned(), 2), ("/b".to_owned(), 1)]);
     }
 }

@@ -21,7 +21,7 @@ pub struct PackedPlan {
     pub campaign: TrialId,
     /// Plan as a TOML document.
     pub document: String,
-    /// Files that it refers to: path and text of each.
+    /// Files that the plan refers to: path and text of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<(String, String)>,
 }

@@ -1,7 +1,7 @@
 //! Events of a stored trial in order, as a listener received them during the run.
 //!
-//! The store has no row for the start of a task, but its position in the stream is free: at a free
-//! position the next task of the current phase began.
+//! The store has no row for the start of a task, but the start occupies a position in the stream.
+//! At each position without a row, the next task of the current phase began.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -60,7 +60,7 @@ pub(crate) const OTHERS: [&str; 2] = ["trials", "writers"];
 struct FormatMigration {
     to: Version,
     statements: &'static str,
-    /// Tables that it adds; they become append-only.
+    /// Tables that the migration adds; they become append-only.
     tables: &'static [&'static str],
 }
 

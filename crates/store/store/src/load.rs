@@ -153,8 +153,8 @@ impl Store {
         self.read_with(id, detail, &|_| true)
     }
 
-    /// Loads a trial with the wanted facts. They are filtered here: a query with dozens of names
-    /// would rebuild an index of them for each trial.
+    /// Loads a trial with the wanted facts, which are filtered here: a query with dozens of names
+    /// would build an index of them for each trial.
     fn read_with(
         &self,
         id: TrialId,

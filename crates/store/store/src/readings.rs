@@ -65,25 +65,25 @@ impl Store {
         let (mut trials, (parameters, facts)) = thread::scope(|scope| {
             // A store is append-only: a reader that starts later misses nothing.
             let path = self.path.as_path();
-            let read = move || Self::open(path, Access::ReadOnly)?.beside(wanted);
+            let read = move || Self::open(path, Access::ReadOnly)?.parameters_and_facts(wanted);
             let reader = thread::Builder::new().spawn_scoped(scope, read);
             let trials = self.numbers(wanted)?;
-            let beside = match reader.map(thread::ScopedJoinHandle::join) {
-                Ok(Ok(beside)) => beside?,
+            let parameters_and_facts = match reader.map(thread::ScopedJoinHandle::join) {
+                Ok(Ok(parameters_and_facts)) => parameters_and_facts?,
                 // No further thread could be started.
-                Ok(Err(_)) | Err(_) => self.beside(wanted)?,
+                Ok(Err(_)) | Err(_) => self.parameters_and_facts(wanted)?,
             };
-            Ok::<_, StoreError>((trials, beside))
+            Ok::<_, StoreError>((trials, parameters_and_facts))
         })?;
-        let mut owners = TrialsByRow::new(&mut trials);
+        let mut trials_by_row = TrialsByRow::new(&mut trials);
         for (row, parameter) in parameters {
-            if let Some(trial) = owners.find(row) {
+            if let Some(trial) = trials_by_row.find(row) {
                 trial.beginning.parameters.push(parameter);
             }
         }
-        let mut owners = TrialsByRow::new(&mut trials);
+        let mut trials_by_row = TrialsByRow::new(&mut trials);
         for (row, fact) in facts {
-            if let Some(trial) = owners.find(row) {
+            if let Some(trial) = trials_by_row.find(row) {
                 trial.facts.push(fact);
             }
         }
@@ -115,11 +115,11 @@ impl Store {
             Ok(())
         };
         match wanted.metric {
-            None => self.give(&mut trials, PRIMARY, [], "metrics", number)?,
-            Some(name) => self.give(&mut trials, NAMED, [name], "metrics", number)?,
+            None => self.attach_rows(&mut trials, PRIMARY, [], "metrics", number)?,
+            Some(name) => self.attach_rows(&mut trials, NAMED, [name], "metrics", number)?,
         }
         if self.version() >= Version::WITH_ANNOTATIONS {
-            self.give(&mut trials, ANNOTATIONS, [], "annotations", |trial, fields| {
+            self.attach_rows(&mut trials, ANNOTATIONS, [], "annotations", |trial, fields| {
                 let annotated = annotation(fields, &mut trial.beginning.label.clone())?;
                 if let Some(label) = annotated.label() {
                     label.clone_into(&mut trial.beginning.label);
@@ -131,24 +131,27 @@ impl Store {
         Ok(trials)
     }
 
-    /// Attaches the rows of a query, sorted by their first column, the trial, to the trials.
-    fn give(
+    /// Attaches the rows of a query to the trials. Rows are sorted by trial, their first column.
+    fn attach_rows(
         &self,
         trials: &mut [NumberedTrial],
         query: &str,
         parameters: impl Params,
         table: &'static str,
-        give: impl Fn(&mut Trial, &mut RowFields<'_>) -> Result<(), StoreError>,
+        attach_row: impl Fn(&mut Trial, &mut RowFields<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let mut owners = TrialsByRow::new(trials);
-        self.rows(query, parameters, table, |fields| match owners.find(fields.integer()?) {
-            Some(trial) => give(trial, fields),
+        let mut trials_by_row = TrialsByRow::new(trials);
+        self.rows(query, parameters, table, |fields| match trials_by_row.find(fields.integer()?) {
+            Some(trial) => attach_row(trial, fields),
             None => Ok(()),
         })
         .map(drop)
     }
 
-    fn beside(&self, wanted: &ReadingsQuery<'_>) -> Result<ParametersAndFacts, StoreError> {
+    fn parameters_and_facts(
+        &self,
+        wanted: &ReadingsQuery<'_>,
+    ) -> Result<ParametersAndFacts, StoreError> {
         let parameters = self.rows(PARAMETERS, [], "parameters", |fields| {
             Ok((fields.integer()?, (fields.text()?, fields.text()?)))
         })?;

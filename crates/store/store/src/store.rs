@@ -32,15 +32,15 @@ impl Store {
     pub fn open(path: impl AsRef<Path>, access: Access) -> Result<Self, StoreError> {
         let path = path.as_ref();
         let (mut connection, work) = connection::open(path, access)?;
-        let nature = format::identify(&connection, path)?;
+        let kind = format::identify(&connection, path)?;
         work.end();
-        let version = match (access, nature) {
+        let version = match (access, kind) {
             (Access::ReadOnly, FileKind::Store(version)) => version,
             (Access::ReadOnly, FileKind::Blank) => {
                 return Err(StoreError::Empty { path: path.to_owned() });
             }
-            (Access::ReadWrite, nature) => {
-                if nature != FileKind::Store(Version::CURRENT) {
+            (Access::ReadWrite, kind) => {
+                if kind != FileKind::Store(Version::CURRENT) {
                     format::bring_up_to_date(&mut connection, path)?;
                 }
                 connection::use_write_ahead_log(&connection, path)?;

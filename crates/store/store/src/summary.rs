@@ -137,14 +137,14 @@ impl Store {
         // In SQLite a negative limit means no limit.
         let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(-1));
         values.push(&limit);
-        let mut living = WriterLiveness::default();
-        self.rows(&query, values.as_slice(), "trials", |fields| summary(fields, &mut living))
+        let mut liveness = WriterLiveness::default();
+        self.rows(&query, values.as_slice(), "trials", |fields| summary(fields, &mut liveness))
     }
 }
 
 fn summary(
     fields: &mut RowFields<'_>,
-    living: &mut WriterLiveness,
+    liveness: &mut WriterLiveness,
 ) -> Result<TrialSummary, StoreError> {
     let (label, excluded) = (fields.text()?, fields.text_or_null()?);
     let mut summary = TrialSummary {
@@ -169,7 +169,7 @@ fn summary(
     }
     fields.skip(2);
     let departed: Option<i64> = fields.integer_or_null()?;
-    if departed.is_none() && writer(fields)?.is_some_and(|writer| living.contains(&writer)) {
+    if departed.is_none() && writer(fields)?.is_some_and(|writer| liveness.contains(&writer)) {
         summary.state = TrialState::Running;
     }
     Ok(summary)

@@ -1,4 +1,4 @@
-//! Maintenance of the file: its size, its unused space, reclaiming that, and deleting trials.
+//! Maintenance of the file: its size, reclaiming unused space, and deleting trials.
 
 use rusqlite::{Transaction, TransactionBehavior};
 use treering_model::TrialId;
@@ -40,8 +40,8 @@ impl Store {
         self.writable()?;
         let run = |batch: &str| {
             let _limited = self.work.query();
-            let ran = self.connection.execute_batch(batch);
-            ran.map_err(|error| ErrorContext::file(&self.path).refused(error))
+            let outcome = self.connection.execute_batch(batch);
+            outcome.map_err(|error| ErrorContext::file(&self.path).refused(error))
         };
         // SQLite's temporary copy is as large as the store, so it must not be in memory.
         run("PRAGMA temp_store = file")?;
@@ -50,11 +50,11 @@ impl Store {
         vacuumed
     }
 
-    /// Deletes trials with all that was recorded of them, all of them or none.
+    /// Deletes trials with all their data, either all of them or none.
     ///
-    /// The rule that a store is only added to is lifted within one transaction, which others see
-    /// before or after. A new file in place of this one would lose what a process that has the old
-    /// one open adds to it. [`Self::vacuum`] gives the space back.
+    /// The triggers that make the store append-only are removed within one transaction, so that no
+    /// other process sees the store without them. Writing a new file instead would lose the data
+    /// that another process with the old file open adds. [`Self::vacuum`] reclaims the space.
     ///
     /// # Errors
     /// [`StoreError::NoSuchTrial`]; [`StoreError::StillRecorded`] for a trial that is running; if
@@ -88,8 +88,8 @@ impl Store {
     /// # Errors
     /// If SQLite rejects the setting.
     pub fn without_flushes(&self) -> Result<(), StoreError> {
-        let set = self.connection.pragma_update(None, "synchronous", "off");
-        set.map_err(|error| ErrorContext::file(&self.path).refused(error))
+        let result = self.connection.pragma_update(None, "synchronous", "off");
+        result.map_err(|error| ErrorContext::file(&self.path).refused(error))
     }
 
     fn pragma(&self, query: &str) -> Result<u64, StoreError> {
@@ -99,7 +99,7 @@ impl Store {
 }
 
 /// Deletes the rows of trials from all tables, children before parents, while the triggers that
-/// forbid it are away.
+/// forbid deletions are removed.
 fn delete_rows(transaction: &Transaction<'_>, trials: &[TrialId]) -> rusqlite::Result<()> {
     let tables = || RECORDED.iter().rev().chain(OTHERS.iter().rev());
     for table in tables() {

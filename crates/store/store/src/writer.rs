@@ -38,7 +38,7 @@ impl WriterProcess {
 /// Looks up writers among the live processes of this machine, caching the answers.
 #[derive(Debug, Default)]
 pub(crate) struct WriterLiveness {
-    here: OnceCell<Option<(String, String)>>,
+    this_host: OnceCell<Option<(String, String)>>,
     nested: OnceCell<HashSet<(u32, u64)>>,
     answers: HashMap<WriterProcess, bool>,
 }
@@ -49,13 +49,13 @@ impl WriterLiveness {
         if let Some(answer) = self.answers.get(writer) {
             return *answer;
         }
-        let answer = self.look_for(writer);
+        let answer = self.is_alive(writer);
         self.answers.insert(writer.clone(), answer);
         answer
     }
 
-    fn look_for(&self, writer: &WriterProcess) -> bool {
-        let host = self.here.get_or_init(|| Some((boot_id()?, namespace()?)));
+    fn is_alive(&self, writer: &WriterProcess) -> bool {
+        let host = self.this_host.get_or_init(|| Some((boot_id()?, namespace()?)));
         let Some((boot_id, namespace)) = host else {
             return false;
         };
@@ -120,7 +120,7 @@ mod tests {
     const STAT: &str = "4242 (a ) b) S 1 4242 4242 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 987654 10";
 
     #[test]
-    fn a_process_name_may_hold_anything() {
+    fn process_names_may_contain_any_characters() {
         assert_eq!(life(STAT), Some(987_654));
         assert_eq!(life(&STAT.replace(" S ", " Z ")), None);
         for broken in ["", "1 (a)", "1 (a) S", "1 (a) S 1 2 3"] {
@@ -138,11 +138,15 @@ mod tests {
     #[test]
     fn liveness_of_writer_processes_is_detected() {
         let me = WriterProcess::of_this_process().unwrap();
-        let mut living = WriterLiveness::default();
-        assert!(living.contains(&me));
-        assert!(!living.contains(&WriterProcess { start_ticks: me.start_ticks + 1, ..me.clone() }));
-        assert!(!living.contains(&WriterProcess { boot_id: "another".into(), ..me.clone() }));
-        assert!(!living.contains(&WriterProcess { pid_namespace: "pid:[1]".into(), ..me.clone() }));
+        let mut liveness = WriterLiveness::default();
+        assert!(liveness.contains(&me));
+        assert!(
+            !liveness.contains(&WriterProcess { start_ticks: me.start_ticks + 1, ..me.clone() })
+        );
+        assert!(!liveness.contains(&WriterProcess { boot_id: "another".into(), ..me.clone() }));
+        assert!(
+            !liveness.contains(&WriterProcess { pid_namespace: "pid:[1]".into(), ..me.clone() })
+        );
 
         let mut child = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();

@@ -1,9 +1,9 @@
-//! No circles of files: inside a crate files do not use one another in a circle, over however many
-//! of them. Who wants to understand a file can then read what it uses first.
+//! Files of a crate must not use one another in a circle of any length, so that a reader of a file
+//! can first read the files that it uses.
 //!
-//! A file and those in the folder of its name are no circle: a `mod.rs` lists its children, which
-//! use what it defines. A name that a file only passes on (`pub use`) counts for the file that
-//! defines it. Test code is left out. Who uses whom is read in `uses`.
+//! A file and those in the folder of its name form no circle: a `mod.rs` lists its children, which
+//! use its definitions. A name that a file only reexports (`pub use`) counts for the file that
+//! defines it. Test code is left out. The uses are read in `uses`.
 
 mod uses;
 
@@ -47,8 +47,8 @@ fn circles_of(tree: &CheckoutTree, folder: &str) -> Vec<Problem> {
     problems
 }
 
-/// The module that a file is, by its path below `src`: `a/b.rs` and `a/b/mod.rs` are `a::b`, and
-/// `lib.rs` is the top.
+/// Module of a file, by the path below `src`: `a/b.rs` and `a/b/mod.rs` are `a::b`, and `lib.rs` is
+/// the top.
 fn module(path: &str) -> ModulePath {
     let path = path.trim_end_matches(".rs");
     let mut names: ModulePath = path.split('/').map(str::to_owned).collect();
@@ -64,7 +64,7 @@ fn is_within(left: &ModulePath, advice: &ModulePath) -> bool {
     left.starts_with(advice) || advice.starts_with(left)
 }
 
-/// The shortest way from a module back to itself, both ends named.
+/// Shortest path from a module back to itself, including both ends.
 fn circle<'g>(graph: &'g UseGraph, from: &'g ModulePath) -> Option<Vec<&'g ModulePath>> {
     let mut before: BTreeMap<&ModulePath, &ModulePath> = BTreeMap::new();
     let mut next = VecDeque::from([from]);

@@ -1,5 +1,5 @@
-//! Which file of a crate uses which: by its `use` declarations, and by paths in its code that begin
-//! with `crate`, `super`, `self` or a module beside the code.
+//! Uses of a crate's files by one another: in `use` declarations, and in paths in code that begin
+//! with `crate`, `super`, `self` or a sibling module.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,21 +8,21 @@ use syn::{Item, UseTree, Visibility};
 use super::is_within;
 use crate::tidy::source::{RustFile, Token, attributes, lines, only_in_tests};
 
-/// A module by the names that lead to it; none for the top.
+/// Path of a module: the names that lead to it; empty for the top.
 pub(super) type ModulePath = Vec<String>;
 
-/// The files of a crate.
+/// Files of a crate.
 type CrateFiles<'r> = BTreeMap<ModulePath, &'r RustFile>;
 
-/// Names reexported by each file: name there, and path of the original.
-type PassedNames = BTreeMap<ModulePath, BTreeMap<String, Vec<String>>>;
+/// Names reexported by each file: the name there, and the path of the original.
+type ReexportedNames = BTreeMap<ModulePath, BTreeMap<String, Vec<String>>>;
 
-/// No name is passed on through more files than this.
-const PASSES_MAX: usize = 8;
+/// Maximum number of files through which a name is reexported.
+const REEXPORTS_MAX: usize = 8;
 
 /// Modules used by each module.
 pub(super) fn uses(files: &CrateFiles<'_>) -> BTreeMap<ModulePath, BTreeSet<ModulePath>> {
-    let mut passed = PassedNames::new();
+    let mut reexports = ReexportedNames::new();
     let mut paths: Vec<(&ModulePath, Vec<String>)> = Vec::new();
     for (module, rust) in files {
         let mut declared = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn uses(files: &CrateFiles<'_>) -> BTreeMap<ModulePath, BTreeSet<Modu
                 if is_private {
                     paths.push((module, path));
                 } else if let Some(name) = name {
-                    passed.entry(module.clone()).or_default().insert(name, path);
+                    reexports.entry(module.clone()).or_default().insert(name, path);
                 }
             }
         }
@@ -44,12 +44,12 @@ pub(super) fn uses(files: &CrateFiles<'_>) -> BTreeMap<ModulePath, BTreeSet<Modu
             !rust.is_test(token.line) && !declared.iter().any(|lines| lines.contains(&token.line))
         };
         let code: Vec<&Token> = rust.tokens.iter().filter(is_code).collect();
-        paths.extend(in_code(&code).into_iter().map(|path| (module, path)));
+        paths.extend(paths_in_code(&code).into_iter().map(|path| (module, path)));
     }
     let mut used: BTreeMap<ModulePath, BTreeSet<ModulePath>> =
         files.keys().map(|module| (module.clone(), BTreeSet::new())).collect();
     for (module, path) in paths {
-        let target = resolve(files, &passed, module, &path, 0);
+        let target = resolve(files, &reexports, module, &path, 0);
         if let Some(target) = target.filter(|target| !is_within(target, module))
             && let Some(targets) = used.get_mut(module)
         {
@@ -63,7 +63,7 @@ fn is_test(item: &Item) -> bool {
     attributes(item).iter().any(only_in_tests)
 }
 
-/// Every path of a declaration, with the name under which it is known then; `None` for all names.
+/// Lists every path of a `use` declaration with the name that it introduces; `None` for a glob.
 fn flatten(
     tree: &UseTree,
     before: &mut Vec<String>,
@@ -71,7 +71,7 @@ fn flatten(
 ) {
     let with = |before: &[String], last: &syn::Ident| {
         let mut path = before.to_vec();
-        // `a::{self}` is `a`.
+        // The path `a::{self}` means `a`.
         if last != "self" || path.is_empty() {
             path.push(last.to_string());
         }
@@ -98,23 +98,23 @@ fn flatten(
     }
 }
 
-/// Every `a::b::c` in code.
-fn in_code(code: &[&Token]) -> Vec<Vec<String>> {
-    let is_sign = |at: usize| {
+/// Lists every path `a::b::c` in code.
+fn paths_in_code(code: &[&Token]) -> Vec<Vec<String>> {
+    let is_separator = |at: usize| {
         let sign = |at: usize| code.get(at).is_some_and(|token| token.text == ":");
         sign(at) && sign(at + 1)
     };
     let mut paths = Vec::new();
     let mut at = 0;
     while at < code.len() {
-        let is_begin = code[at].is_name && !(at >= 2 && is_sign(at - 2));
-        if !is_begin || !is_sign(at + 1) {
+        let is_path_start = code[at].is_name && !(at >= 2 && is_separator(at - 2));
+        if !is_path_start || !is_separator(at + 1) {
             at += 1;
             continue;
         }
         let mut path = vec![code[at].text.clone()];
         at += 1;
-        while is_sign(at) && code.get(at + 2).is_some_and(|token| token.is_name) {
+        while is_separator(at) && code.get(at + 2).is_some_and(|token| token.is_name) {
             path.push(code[at + 2].text.clone());
             at += 3;
         }
@@ -123,10 +123,10 @@ fn in_code(code: &[&Token]) -> Vec<Vec<String>> {
     paths
 }
 
-/// The file that a path leads to from a module; `None` where it leads out of the crate.
+/// File to which a path leads from a module; `None` if it leads out of the crate.
 fn resolve(
     files: &CrateFiles<'_>,
-    passed: &PassedNames,
+    reexports: &ReexportedNames,
     from: &ModulePath,
     path: &[String],
     passes: usize,
@@ -149,7 +149,7 @@ fn resolve(
         first => {
             let child = child(&module, first);
             let is_passed =
-                passed.get(&module).is_some_and(|names_passed| names_passed.contains_key(first));
+                reexports.get(&module).is_some_and(|names_passed| names_passed.contains_key(first));
             if !files.contains_key(&child) && !is_passed {
                 return None;
             }
@@ -161,10 +161,10 @@ fn resolve(
             module = child;
             continue;
         }
-        let through = passed.get(&module).and_then(|names_passed| names_passed.get(name));
-        let through = through.filter(|_| passes < PASSES_MAX);
+        let through = reexports.get(&module).and_then(|names_passed| names_passed.get(name));
+        let through = through.filter(|_| passes < REEXPORTS_MAX);
         return through
-            .and_then(|path| resolve(files, passed, &module, path, passes + 1))
+            .and_then(|path| resolve(files, reexports, &module, path, passes + 1))
             .or(Some(module));
     }
     Some(module)

@@ -1,8 +1,8 @@
-//! The verbs in groups, as `-h` and `--help` list them: the daily ones first.
+//! Lists of the verbs in groups for `-h` and `--help`: the most used ones first.
 
 use clap::Command;
 
-/// Template of the top-level help: the groups stand in the place before the options.
+/// Template of the top-level help: the groups come before the options.
 pub(super) const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n\
                                    {before-help}Options:\n{options}{after-help}";
 /// Width of the help's lines.
@@ -16,7 +16,7 @@ struct VerbGroup {
     verbs: &'static [&'static str],
 }
 
-/// The verbs of every day, which `-h` describes.
+/// Most used verbs, which `-h` describes.
 const DAILY: VerbGroup = VerbGroup {
     title: "Every day",
     verbs: &["doctor", "compare", "run", "age", "report", "history"],
@@ -41,10 +41,10 @@ const GROUPS: [VerbGroup; 5] = [
     },
 ];
 
-/// Title of the imitated tools, which add themselves.
+/// Title of the group of imitated tools, which the workloads register.
 const OLD_NAMES: &str = "Old names";
 
-/// Help of one screen: descriptions of the daily verbs, the names of all others.
+/// Help of one screen: descriptions of the most used verbs, and the names of all others.
 pub(super) fn short(command: &Command, old: &[&str]) -> String {
     let mut text = described(&DAILY, command);
     text += "\n";
@@ -65,7 +65,7 @@ pub(super) fn long(command: &Command, old: &[&str]) -> String {
     texts.join("\n")
 }
 
-/// Title of a group, and a line for each of its verbs.
+/// Formats the title of a group, and a line for each of its verbs.
 fn described(group: &VerbGroup, command: &Command) -> String {
     let mut text = format!("{}:\n", group.title);
     for verb in group.verbs {
@@ -80,7 +80,7 @@ fn described(group: &VerbGroup, command: &Command) -> String {
     text
 }
 
-/// Name in the first column, and words that are wrapped in the second.
+/// Formats a name in the first column, and its description, wrapped, in the second.
 fn in_columns(name: &str, words: &str) -> String {
     let mut text = format!("{name:<NAMES$}");
     let mut column = NAMES;

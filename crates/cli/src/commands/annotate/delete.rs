@@ -9,14 +9,14 @@ use serde_json::json;
 use treering_model::counted;
 use treering_store::{Filter, TrialSummary};
 
-use super::Named;
+use super::NamedTrials;
 use crate::arguments::DeleteArgs;
 use crate::classic_output::say;
 use crate::clock;
 use crate::failure::Failure;
 use crate::storage::failure;
 
-/// Ending of the name of the file with the reasons.
+/// Suffix of the name of the file with the reasons.
 const REASONS: &str = ".deleted";
 
 /// Deletes trials.
@@ -26,10 +26,10 @@ pub(crate) fn run(args: &DeleteArgs) -> Result<ExitCode, Failure> {
         let hint = "give a reason; it is kept beside the store";
         return Err(Failure::usage("--reason is empty").hint(hint));
     }
-    let mut named = Named::find(&args.trials, &args.store)?;
-    let all = named.store.trials(&Filter::default()).map_err(|error| failure(&error))?;
+    let mut named = NamedTrials::find(&args.trials, &args.store)?;
+    let summaries = named.store.trials(&Filter::default()).map_err(|error| failure(&error))?;
     let chosen: Vec<&TrialSummary> =
-        all.iter().filter(|summary| named.ids.contains(&summary.trial)).collect();
+        summaries.iter().filter(|summary| named.ids.contains(&summary.trial)).collect();
     for summary in &chosen {
         let label = match summary.label.as_str() {
             "" => String::new(),
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &DeleteArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks on the terminal.
+/// Asks for a confirmation on the terminal.
 fn is_confirmed(count: usize) -> Result<bool, Failure> {
     if !stdin().is_terminal() || !stderr().is_terminal() {
         let message = "there is no terminal to ask on";
@@ -62,7 +62,7 @@ fn is_confirmed(count: usize) -> Result<bool, Failure> {
             .hint("--yes deletes without asking, --dry-run shows what would be deleted"));
     }
     let what = if count == 1 { "it".to_owned() } else { format!("these {count}") };
-    // Errors of a terminal that is closed meanwhile leave the answer empty, which is a no.
+    // If the terminal was closed meanwhile, the answer stays empty, which means no.
     _ = write!(stderr(), "Delete {what} for good? [y/N] ");
     let mut answer = String::new();
     _ = stdin().read_line(&mut answer);

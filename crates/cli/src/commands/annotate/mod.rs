@@ -1,5 +1,5 @@
-//! `treering label`, `exclude` and `include`: what is said of stored trials afterwards. Nothing
-//! that was recorded is changed.
+//! `treering label`, `exclude` and `include`: annotate stored trials. Recorded data are never
+//! changed.
 
 mod delete;
 
@@ -19,7 +19,7 @@ pub(crate) use delete::run as delete;
 
 /// Changes the label of trials.
 pub(crate) fn label(args: &LabelArgs) -> Result<ExitCode, Failure> {
-    let mut named = Named::find(&args.trials, &args.store)?;
+    let mut named = NamedTrials::find(&args.trials, &args.store)?;
     let label = args.label.clone();
     let words = match label.as_str() {
         "" => "label removed".to_owned(),
@@ -37,13 +37,13 @@ pub(crate) fn exclude(args: &ExcludeArgs) -> Result<ExitCode, Failure> {
     }
     let words = format!("is excluded from comparisons: {reason}");
     let change = AnnotationKind::Excluded { reason: reason.to_owned() };
-    Named::find(&args.trials, &args.store)?.add(&change, &words)?;
+    NamedTrials::find(&args.trials, &args.store)?.add(&change, &words)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Includes excluded trials in comparisons again.
 pub(crate) fn include(args: &IncludeArgs) -> Result<ExitCode, Failure> {
-    let mut named = Named::find(&args.trials, &args.store)?;
+    let mut named = NamedTrials::find(&args.trials, &args.store)?;
     let trials = named.store.load_with_facts(&named.ids, &[]).map_err(|error| failure(&error))?;
     for trial in trials.iter().filter(|trial| trial.exclusion().is_none()) {
         let id = trial.beginning.trial;
@@ -55,14 +55,14 @@ pub(crate) fn include(args: &IncludeArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Trials named on the command line, without duplicates, and the store that holds them.
-struct Named {
+struct NamedTrials {
     store: Store,
     ids: Vec<TrialId>,
 }
 
-impl Named {
+impl NamedTrials {
     fn find(names: &[String], store: &StoreArgs) -> Result<Self, Failure> {
-        // Opening to read moves in the results that wait in memory, and does not make a store.
+        // Opening the store to read moves waiting results into it, and does not create it.
         let reader = open_to_read(store.store.as_deref())?.ok_or_else(no_results)?;
         let mut ids = Vec::new();
         for name in names {

@@ -57,7 +57,7 @@ fn run_on(
         settings = ranks.classic_settings(workload, &settings)?;
     }
     let configured = configure(workload, &settings);
-    // With the files that were read for it.
+    // Ranks must also agree on the contents of the files that were read.
     ranks.map_or(Ok(()), |ranks| ranks.shared(&settings).map(|_same| ()))?;
     match configured {
         Ok((job, _)) if any.dry_run => {
@@ -73,7 +73,7 @@ fn run_on(
             let input = reads_input.then_some(settings.input);
             original_fio::run(refusal.maybe_hint(error.hint), input)
         }
-        // In the words of the tool, and with its exit code.
+        // The error has the tool's own text and exit code.
         Err(error) if manifest.classic_usage_exit == Kind::Classic.code() => {
             say(&error.message);
             error.hint.iter().for_each(|hint| say(hint));
@@ -91,7 +91,7 @@ pub(crate) fn fault(workload: &'static dyn Workload, matches: &ArgMatches) -> Op
     configure(workload, &settings).err().filter(|_| !reads_input).map(|error| error.message)
 }
 
-/// Maximum number of bytes read of a file on standard input; valid files are shorter.
+/// Maximum number of bytes read from standard input; valid files are shorter.
 const INPUT_BYTES_MAX: u64 = 2 << 20;
 
 fn standard_input() -> Result<Vec<u8>, Failure> {
@@ -129,7 +129,7 @@ fn perform(
     let end = run.run(job, tool, Box::new(StandardStreams::new()), around)?;
     end.failure.iter().for_each(|failure| _ = show(failure));
     if let Some(outcome) = end.outcome {
-        // The imitated tool stores no results, so its exit code does not depend on them.
+        // Exit codes do not depend on stored results, since the imitated tool stores none.
         outcome.unkept.iter().for_each(|failure| say(&format!("treering: {}", failure.message())));
         say_left_behind(&outcome.conclusion.left_behind, &say);
     }

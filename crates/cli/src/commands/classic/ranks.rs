@@ -1,4 +1,4 @@
-//! Tools that a launcher starts on many ranks: `mpirun -n 4 mdtest`.
+//! Tools that a launcher starts on several ranks: `mpirun -n 4 mdtest`.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::arguments::{AnyRunArgs, settings};
 use crate::commands::many::{self, Ranks};
 use crate::failure::Failure;
 
-/// Time after which a silent rank is lost; the default of native runs.
+/// Time after which a silent rank counts as lost, as in native runs.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Runs the tool on every rank, if a launcher started several and the tool supports ranks.
@@ -32,7 +32,7 @@ pub(super) fn run(
     })
 }
 
-/// Runs the share of a rank other than the first.
+/// Runs a rank other than the first.
 fn assist(
     workload: &'static dyn Workload,
     matches: &ArgMatches,
@@ -42,7 +42,7 @@ fn assist(
     refuse_rejected(specs, matches)?;
     let any =
         AnyRunArgs::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
-    // Also the time is that of rank 0: data and orders begin from it.
+    // All ranks also share the time of rank 0, from which data and orders derive.
     let settings = ranks.shared(&settings(specs, matches))?;
     let (job, tool) = configure(workload, &settings)?;
     if any.dry_run || tool.output.only_says().is_some() {

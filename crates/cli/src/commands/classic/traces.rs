@@ -1,4 +1,4 @@
-//! Traces of each phase of a classic run, in files as blktrace writes them.
+//! Traces of each phase of a classic run, in the file format of blktrace.
 
 use std::path::PathBuf;
 
@@ -44,7 +44,7 @@ impl PhaseTraces {
         let stem = self.stem(phase, number);
         let several = self.devices.len() > 1;
         let stem = move |device: &str| {
-            // As blktrace has it, a name that is given stands for one device.
+            // In blktrace, a given name applies to one device.
             PathBuf::from(if several { format!("{stem}-{device}") } else { stem.clone() })
         };
         self.devices.iter().for_each(|device| remove_blktrace_files(&stem(&device.device.name)));

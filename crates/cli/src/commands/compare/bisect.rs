@@ -1,5 +1,5 @@
-//! `treering bisect-step`: compares the kernel of one revision with a good one, and answers with an
-//! exit code for `git bisect run`.
+//! `treering bisect-step`: compares the kernel of one revision with a good one, and returns an exit
+//! code for `git bisect run`.
 
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,16 +19,17 @@ use crate::failure::{Failure, Kind, show};
 
 /// Answer of a bisection step.
 enum Answer {
-    /// The exit code of the gate.
+    /// Exit code of the gate.
     Compared(ExitCode),
     /// The revision cannot be judged.
     Skipped(String),
 }
 
-/// Judges one revision. Every other failure ends the bisection: git takes most codes for 'bad'.
+/// Judges one revision. Every other failure ends the bisection, since git takes most exit codes for
+/// 'bad'.
 pub(crate) fn run(args: &BisectStepArgs) -> ExitCode {
     let step = catch_unwind(AssertUnwindSafe(|| step(args)));
-    // A worker that panicked is no evidence about the revision.
+    // A panic of a worker says nothing about the revision.
     if has_panicked() {
         return ExitCode::from(BISECTION_ENDS);
     }
@@ -50,7 +51,8 @@ pub(crate) fn run(args: &BisectStepArgs) -> ExitCode {
     }
 }
 
-/// Exit code for git that corresponds to the exit code of the gate, which has printed its reasons.
+/// Exit code for git that corresponds to the exit code of the gate, which has already printed its
+/// reasons.
 fn code_for_git(code: ExitCode) -> ExitCode {
     if code == ExitCode::SUCCESS {
         say("good (0)");
@@ -63,7 +65,7 @@ fn code_for_git(code: ExitCode) -> ExitCode {
     code
 }
 
-/// Build by this command. Its output is for the log; standard output has the page alone.
+/// Build by this command, whose output goes to standard error; standard output has the page alone.
 fn build(command: String) -> Result<KernelBuild, Failure> {
     let output = std::io::stderr()
         .as_fd()
@@ -83,7 +85,7 @@ fn step(args: &BisectStepArgs) -> Result<Answer, Failure> {
         rounds: args.rounds.map(u32::from),
         threshold: threshold.transpose()?,
     };
-    // The variants run under other kernels: their filesystems are only made here.
+    // The variants boot other kernels, so their filesystems are made here but not mounted.
     let read = read_rehearsed(&args.plan, false, (true, &lab))?;
     let plan = match bisect_step(read, options, &Terminal)? {
         BisectStep::Plan(plan) => plan,

@@ -9,7 +9,7 @@ use crate::clock::trial_unix_ms;
 pub(crate) fn run() -> ! {
     let served = treering_conduct::serve_guest(treering_registry::workloads(), &trial_unix_ms);
     if let Err(why) = served {
-        // The console is all there is.
+        // A guest has no other output than the console.
         eprintln!("treering: {CANNOT_BEGIN}: {why}");
     }
     GuestMachine::end()

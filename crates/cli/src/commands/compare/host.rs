@@ -18,7 +18,7 @@ use crate::places;
 use crate::progress::ProgressShow;
 
 /// Environment variables that a continued plan needs to find its files and programs.
-const KEPT: [&str; 5] = ["HOME", "PATH", "TREERING_DATA", "XDG_DATA_HOME", "LANG"];
+const KEPT_VARIABLES: [&str; 5] = ["HOME", "PATH", "TREERING_DATA", "XDG_DATA_HOME", "LANG"];
 
 /// Host of a plan on a terminal.
 pub(crate) struct Terminal;
@@ -74,7 +74,7 @@ fn continuation() -> Result<ContinuationUnit, Failure> {
         command.insert(verb + 1, "--resume".to_owned());
     }
     let environment = places::environment();
-    let is_kept = |(name, _): &(String, String)| KEPT.contains(&name.as_str());
+    let is_kept = |(name, _): &(String, String)| KEPT_VARIABLES.contains(&name.as_str());
     Ok(ContinuationUnit {
         command,
         directory: text(directory.into_os_string())?,

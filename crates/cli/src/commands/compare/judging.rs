@@ -13,8 +13,8 @@ use treering_store::Store;
 use crate::failure::{Failure, Kind};
 use crate::storage::failure;
 
-/// The number of primary metrics of a contender that are reported after each round.
-const SHOWN: usize = 4;
+/// Number of primary metrics of a contender that are reported after each round.
+const METRICS_SHOWN: usize = 4;
 
 /// Compares the measured trials of variants, the first of which is the baseline.
 pub(super) fn standing(
@@ -69,7 +69,7 @@ impl Comparison for ComparedRounds {
     fn lines(&self) -> Vec<String> {
         let line = |baseline: &str, contender: &str| {
             let ratios: Vec<String> =
-                self.0.primary_of(contender).filter_map(in_words).take(SHOWN).collect();
+                self.0.primary_of(contender).filter_map(in_words).take(METRICS_SHOWN).collect();
             (!ratios.is_empty()).then(|| format!("{contender} / {baseline}: {}", ratios.join(", ")))
         };
         let contenders = self.0.contenders();

@@ -45,12 +45,12 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     if args.list {
         return list_shipped(args.page.output.as_deref());
     }
-    let lab = if args.dry_run || args.print_plan { lab::look() } else { lab::open() };
+    let lab = if args.dry_run || args.print_plan { lab::open_read_only() } else { lab::open() };
     let signals = watch_signals()?;
-    // What is only looked at is tried as well, and recorded while it is.
+    // A dry run also rehearses the variants, in a lab that records what it makes.
     let trying = if args.dry_run { lab::recording() } else { lab.clone() };
     let rehearsal = |variant: &Variant| rehearse(variant, !args.quick.kernels.is_empty(), &trying);
-    // What continues was tried when it began.
+    // A resumed plan was rehearsed when it began.
     let rehearsal: Option<&VariantRehearsal<'_>> =
         if args.print_plan || args.resume { None } else { Some(&rehearsal) };
     let (mut plan, quick) = match &args.plan {
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     if args.dry_run {
         return show_plan(&plan, &options(args), &args.page.store, args.page.output.as_deref());
     }
-    // Before hours are spent, not after.
+    // A directory that cannot be made must be reported before hours are spent.
     args.page.charts.as_deref().map_or(Ok(()), super::charts::prepare)?;
     let store = PlanStore::new(&args.page.store);
     match carry_out(&plan, &options(args), (&store, &Terminal), &lab)? {
@@ -108,8 +108,8 @@ fn changes(args: &CompareArgs) -> PlanChanges {
     }
 }
 
-/// Reads a plan from a file, or the one inside the program of this name, with its jobs at the small
-/// or at the full size. Its variants are tried by `rehearsal`, if there is one.
+/// Reads a plan from a file, or a built-in one by its name, with its jobs at the small or at the
+/// full size. If `rehearsal` is given, it tries each variant.
 pub(super) fn read_plan(
     path: &Path,
     is_full_size: bool,
@@ -132,7 +132,8 @@ pub(super) fn read_plan(
     }
 }
 
-/// Reads a plan and tries its variants in this lab; those of another kernel are only made.
+/// Reads a plan and tries its variants in this lab. Filesystems for another kernel are made, but
+/// not mounted.
 pub(super) fn read_rehearsed(
     path: &Path,
     is_full_size: bool,
@@ -148,7 +149,7 @@ pub(super) fn read_rehearsed(
     Ok(plan)
 }
 
-/// Plan inside the program with this name; `None` for a path, and for a name that a file has.
+/// Built-in plan of this name; `None` for a path, and for a name that a file has.
 fn inside_program(named: &Path) -> Result<Option<&'static ShippedPlan>, Failure> {
     let is_name = named.components().count() == 1 && named.extension().is_none();
     match named.to_str() {
@@ -159,14 +160,14 @@ fn inside_program(named: &Path) -> Result<Option<&'static ShippedPlan>, Failure>
     }
 }
 
-/// Prints a plan that is inside the program.
+/// Prints a built-in plan.
 pub(crate) fn show_shipped(name: &str) -> Result<ExitCode, Failure> {
     let text = ShippedPlan::named(name)?.text;
     super::output::with_writer(None, |out| out.write_all(text.as_bytes()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lists the plans inside the program.
+/// Lists the built-in plans.
 fn list_shipped(output: Option<&Path>) -> Result<ExitCode, Failure> {
     let lines = shipped_plan_lines();
     super::output::with_writer(output, |out| {
@@ -192,7 +193,7 @@ pub(super) fn show_plan(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The options of a run of a plan.
+/// Options for running the plan.
 fn options(args: &CompareArgs) -> PlanOptions<'static> {
     PlanOptions {
         resume: args.resume,
@@ -207,7 +208,7 @@ fn options(args: &CompareArgs) -> PlanOptions<'static> {
     }
 }
 
-/// The options of any plan in this file, or of none, on this machine.
+/// Options for running any plan of this file, or of no file, on this machine.
 pub(super) fn usual_options(plan_file: Option<&Path>) -> PlanOptions<'static> {
     PlanOptions {
         workloads: treering_registry::workloads(),

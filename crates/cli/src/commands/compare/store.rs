@@ -17,8 +17,8 @@ use crate::arguments::{AnyRunArgs, StoreArgs};
 use crate::classic_output::say;
 use crate::failure::Failure;
 use crate::places;
-use crate::sinks::{NoStore, Recording};
-use crate::storage::{Keeping, failure, open_to_read, open_to_write, refuse_under_test};
+use crate::sinks::{NoStore, StoreSink};
+use crate::storage::{ResultDestination, failure, open_to_read, open_to_write, refuse_under_test};
 
 /// Store that the user named, or the default one, or none.
 pub(crate) struct PlanStore<'a> {
@@ -45,13 +45,14 @@ impl<'a> PlanStore<'a> {
         self.newest.as_ref()?.take()
     }
 
-    /// Opens the destination of a trial. An optional one goes on even if results cannot be stored,
-    /// as the imitated tool stores none; but not if the user named the store.
-    fn keeping(&self, trial: &RecordedTrial<'_>) -> Result<Keeping, Failure> {
-        match Keeping::open(self.named, !self.keeps, trial.under_test, trial.trial) {
+    /// Opens the destination of a trial. If the trial's results are optional, as for imitated
+    /// tools, which store none, it runs even if they cannot be stored, unless the user named the
+    /// store.
+    fn destination(&self, trial: &RecordedTrial<'_>) -> Result<ResultDestination, Failure> {
+        match ResultDestination::open(self.named, !self.keeps, trial.under_test, trial.trial) {
             Err(failure) if trial.is_optional && self.named.is_none() => {
                 say(&format!("treering: the results are not stored: {}", failure.message()));
-                Ok(Keeping::Nowhere)
+                Ok(ResultDestination::Nowhere)
             }
             opened => opened,
         }
@@ -68,19 +69,19 @@ impl ResultStore for PlanStore<'_> {
         trial: &RecordedTrial<'_>,
         run: &mut dyn FnMut(&mut dyn TrialSink, Option<Caution>),
     ) -> Result<(), Failure> {
-        let mut keeping = self.keeping(trial)?;
-        let caution = keeping.caution();
+        let mut destination = self.destination(trial)?;
+        let caution = destination.caution();
         let mut unwritten = None;
-        match keeping.store() {
+        match destination.store() {
             Some(store) => {
                 let (recorder, stop) = (store.recorder(), trial.stop.clone());
                 let mut recording =
-                    Recording::new(recorder, trial.is_optional, stop, &mut unwritten);
+                    StoreSink::new(recorder, trial.is_optional, stop, &mut unwritten);
                 run(&mut recording, caution);
             }
             None => run(&mut NoStore, caution),
         }
-        let settled = keeping.settle();
+        let settled = destination.finish();
         unwritten.map_or(Ok(()), Err)?;
         let store = settled?;
         if let Some(newest) = &self.newest {
@@ -94,7 +95,7 @@ impl ResultStore for PlanStore<'_> {
         let trials = match open_to_read(self.named) {
             Ok(Some(store)) => store.trials(&filter).map_err(|error| failure(&error))?,
             Ok(None) => Vec::new(),
-            // A store that is not there yet will be made.
+            // A missing store will be created.
             Err(_) if !resumes => Vec::new(),
             Err(error) => return Err(error),
         };
@@ -177,7 +178,7 @@ impl ResultStore for PlanStore<'_> {
 
 impl SeriesStore for PlanStore<'_> {
     fn ended_trials(&self, plan: &str) -> Result<Vec<Trial>, Failure> {
-        // A store that is not there yet will be made.
+        // A missing store will be created.
         if self.named.is_some_and(|place| !place.exists()) {
             return Ok(Vec::new());
         }

@@ -22,8 +22,8 @@ pub(crate) fn run(verb: DatasetVerb) -> Result<ExitCode, Failure> {
     let dirs = places::dataset_dirs();
     match verb {
         DatasetVerb::List { output } => {
-            let all = library::list(&dirs).map_err(|error| library_failure(&error))?;
-            let listed: Vec<ListedDataset> = all.into_iter().map(listed).collect();
+            let datasets = library::list(&dirs).map_err(|error| library_failure(&error))?;
+            let listed: Vec<ListedDataset> = datasets.into_iter().map(listed).collect();
             output::write(&pages::list(&listed), &output)?;
         }
         DatasetVerb::Show { name, output } => {

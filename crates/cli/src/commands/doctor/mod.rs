@@ -1,6 +1,6 @@
-//! `treering doctor`: what is here to measure with, how noisy it is, what would make measurements
-//! questionable, and what to type next: of the machine, and of a directory, a block device or a
-//! plan.
+//! `treering doctor`: examines the machine, and a directory, a block device or a plan: what can be
+//! measured, how noisy it is, what would make measurements questionable, and which commands to try
+//! next.
 
 mod guard;
 mod plan;
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Takes the inventory of the machine, and of the logs in the directory, if there is one.
+/// Examines the machine, and the logs in the directory, if there is one.
 fn inventory(dir: Option<&Path>) -> MachineInventory {
     let tools: Vec<&str> = workloads().iter().map(|workload| workload.manifest().name).collect();
     let own_program = std::env::current_exe().and_then(|exe| exe.canonicalize()).ok();
@@ -87,7 +87,7 @@ fn inventory(dir: Option<&Path>) -> MachineInventory {
     take_inventory(&lab::open_with_cautions(), &request)
 }
 
-/// True if the directory is on the usual memory filesystem.
+/// True if the directory is on tmpfs.
 fn is_in_memory(dir: &Path) -> bool {
     let device = |path: &Path| path.metadata().ok().map(|metadata| metadata.dev());
     device(dir) == device(Path::new(IN_MEMORY))

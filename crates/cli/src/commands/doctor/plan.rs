@@ -1,5 +1,5 @@
-//! The doctor's examination of a plan: what cannot run, and which cautions its comparison would
-//! give.
+//! Examination of a plan by the doctor: variants that cannot run, and cautions that its comparison
+//! would give.
 
 use treering_analysis::compare::{
     ComparedVariant, ComparisonCautionCode as Code, ComparisonTerms, Factor, compare,
@@ -16,7 +16,7 @@ use crate::commands::lab;
 use crate::failure::Failure;
 
 /// Cautions of a comparison that are known before it runs: those about targets.
-const FORESEEN: [Code; 7] = [
+const TARGET_CAUTIONS: [Code; 7] = [
     Code::SizesDiffer,
     Code::FreeSpaceDiffers,
     Code::FeaturesDiffer,
@@ -38,13 +38,13 @@ pub(super) fn look_at_plan(
         examine_plan(plan, &PlanStore::new(&usual_store), &lab::open(), memory_bytes)?;
     findings.obstacles.extend(examination.obstacles);
     findings.cautions.extend(examination.cautions);
-    Ok((examination.size, foreseen(plan)))
+    Ok((examination.size, target_cautions(plan)))
 }
 
 /// Cautions of a comparison about the targets of a plan, found by comparing an empty trial on each.
-fn foreseen(plan: &Plan) -> Vec<Warning> {
-    let all = plan.variants.iter().zip(baselines(&plan.variants)).enumerate();
-    let mut variants = all.filter_map(|(place, (variant, baseline))| {
+fn target_cautions(plan: &Plan) -> Vec<Warning> {
+    let numbered_variants = plan.variants.iter().zip(baselines(&plan.variants)).enumerate();
+    let mut variants = numbered_variants.filter_map(|(place, (variant, baseline))| {
         let (name, trials) =
             (variant.name.clone(), vec![foreseen_trial(plan, variant, trial_unix_ms())?]);
         let against = Some(plan.variants[baseline.unwrap_or(place)].name.clone());
@@ -54,7 +54,8 @@ fn foreseen(plan: &Plan) -> Vec<Warning> {
     let contenders: Vec<ComparedVariant> = variants.collect();
     let outcome = compare(&baseline, &contenders, &ComparisonTerms::default());
     let cautions = outcome.map(|outcome| outcome.cautions).unwrap_or_default();
-    let about_places = cautions.into_iter().filter(|caution| FORESEEN.contains(&caution.code));
+    let about_places =
+        cautions.into_iter().filter(|caution| TARGET_CAUTIONS.contains(&caution.code));
     let warning = about_places.map(|caution| Warning {
         code: caution.code.name().to_owned(),
         message: caution.message,

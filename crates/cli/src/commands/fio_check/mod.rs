@@ -1,5 +1,5 @@
-//! `treering run fio --check`: runs the same job by the installed fio and natively, in turns in the
-//! same directory, and reports the differences.
+//! `treering run fio --check`: runs the same job with the installed fio and natively, alternately
+//! in the same directory, and reports the differences.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -30,7 +30,7 @@ use crate::failure::{Failure, Kind};
 const REQUESTS_MAX: usize = 200_000;
 /// Maximum number of bytes read of a log.
 const LOG_BYTES_MAX: u64 = 32 << 20;
-/// Exit code if the two differ.
+/// Exit code if the results differ.
 const DIFFER: u8 = 1;
 
 /// Runs the check.
@@ -55,7 +55,8 @@ pub(crate) fn run(matches: &ArgMatches, check: &CheckArgs) -> Result<ExitCode, F
             let trial = runner.trial(job, any.no_store, None)?;
             Ok(CheckedTrial { work: job_work(&trial), trial })
         };
-        // Who goes first has another place before him: they take turns at that too.
+        // The program that runs first finds the directory in another state, so the order
+        // alternates.
         let turn = if turn % 2 == 1 {
             let theirs = one(both.theirs.as_ref(), "fio")?;
             CheckTurn { ours: one(both.ours.as_ref(), "treering")?, theirs }
@@ -84,7 +85,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Runs one trial to its end; its trees are appended to `kept`, or removed without such a list.
+    /// Runs one trial to its end. Its trees are appended to `kept`; without such a list they are
+    /// removed.
     fn trial(
         &self,
         job: &dyn Job,
@@ -135,11 +137,11 @@ impl Runner<'_> {
         let counts: Vec<usize> = logs.iter().map(Vec::len).collect();
         let ours = rehearsed_requests(both.ours.as_ref(), &counts)
             .map_err(|why| Failure::new(Kind::Trial, why.to_string()))?;
-        let all = both.jobs.into_iter().zip(ours).zip(logs);
+        let job_requests = both.jobs.into_iter().zip(ours).zip(logs);
         let compare = |((job, ours), theirs): ((Logged, Vec<Moved>), Vec<Moved>)| {
             SequenceComparison::new(job.name, job.differs, &ours, &theirs)
         };
-        Ok(all.map(compare).collect())
+        Ok(job_requests.map(compare).collect())
     }
 
     /// Reads the requests that fio logged for a job; empty without a log.

@@ -1,4 +1,5 @@
-//! Changes of level that are known: `treering history --acknowledge POINT` and `--withdraw POINT`.
+//! Acknowledgements of changes of level: `treering history --acknowledge POINT` and `--withdraw
+//! POINT`.
 
 use std::process::ExitCode;
 
@@ -15,9 +16,9 @@ use crate::failure::Failure;
 use crate::places;
 use crate::storage::{failure, open_to_write};
 
-/// Acknowledges the changes of the series at a point, or withdraws that; `None` if neither is
-/// asked for.
-pub(super) fn change(args: &HistoryArgs, found: &History) -> Result<Option<ExitCode>, Failure> {
+/// Acknowledges the changes of level at a point, or withdraws the acknowledgement; `None` if
+/// neither option is given.
+pub(super) fn change(args: &HistoryArgs, history: &History) -> Result<Option<ExitCode>, Failure> {
     let anchor = args.series.anchor.as_deref();
     let annotations = match (&args.acknowledge, &args.withdraw) {
         (Some(point), _) => {
@@ -27,7 +28,7 @@ pub(super) fn change(args: &HistoryArgs, found: &History) -> Result<Option<ExitC
                     Failure::usage("--reason is empty").hint("give a reason; histories show it")
                 );
             }
-            let changes = changes_at("--acknowledge", point, found, |_| true)?;
+            let changes = changes_at("--acknowledge", point, history, |_| true)?;
             changes
                 .into_iter()
                 .map(|(series, shift)| {
@@ -40,7 +41,7 @@ pub(super) fn change(args: &HistoryArgs, found: &History) -> Result<Option<ExitC
         }
         (None, Some(point)) => {
             let is_known = |shift: &LevelShift| shift.known.is_some();
-            let changes = changes_at("--withdraw", point, found, is_known)?;
+            let changes = changes_at("--withdraw", point, history, is_known)?;
             changes
                 .into_iter()
                 .filter_map(|(series, shift)| {
@@ -78,21 +79,21 @@ fn annotate(args: &HistoryArgs, annotations: Vec<PlannedAnnotation>) -> Result<(
 fn changes_at<'h>(
     option: &str,
     point: &str,
-    found: &'h History,
+    history: &'h History,
     is_wanted: impl Fn(&LevelShift) -> bool,
 ) -> Result<Vec<(&'h HistorySeries, &'h LevelShift)>, Failure> {
-    let wanted = found.series.iter().flat_map(|series| {
+    let wanted = history.series.iter().flat_map(|series| {
         series.shifts.iter().filter(|shift| is_wanted(shift)).map(move |shift| (series, shift))
     });
-    let all: Vec<(&HistorySeries, &LevelShift)> = wanted.collect();
+    let matches: Vec<(&HistorySeries, &LevelShift)> = wanted.collect();
     let key = |(series, shift): &(&'h HistorySeries, &'h LevelShift)| {
         series.points[shift.index].key.as_str()
     };
-    let chosen: Vec<_> = all.iter().filter(|change| key(change) == point).copied().collect();
+    let chosen: Vec<_> = matches.iter().filter(|change| key(change) == point).copied().collect();
     if !chosen.is_empty() {
         return Ok(chosen);
     }
-    let mut keys: Vec<&str> = all.iter().map(key).collect();
+    let mut keys: Vec<&str> = matches.iter().map(key).collect();
     keys.sort_unstable();
     keys.dedup();
     let kind = if option == "--withdraw" { "known change" } else { "change of level" };

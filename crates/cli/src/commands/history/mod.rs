@@ -24,7 +24,7 @@ use crate::exit_codes::UNCLEAR;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
 
-/// Maximum number of series whose trials the foot of the page tells about.
+/// Maximum number of series whose trials are named at the foot of the page.
 const ORIGIN_SERIES: usize = 20;
 
 /// Shows the history.
@@ -33,27 +33,27 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let Some(store) = open_to_read(args.series.store.store.as_deref())? else {
         return Err(no_results());
     };
-    let mut found = found(&store, &args.series)?;
-    let origin = origin_of(&store, &found)?;
+    let mut history = requested_history(&store, &args.series)?;
+    let origin = origin_of(&store, &history)?;
     drop(store);
-    if let Some(code) = known::change(args, &found)? {
+    if let Some(code) = known::change(args, &history)? {
         return Ok(code);
     }
     if let Some(address) = &args.link {
-        add_links(&mut found, address)?;
+        add_links(&mut history, address)?;
     }
     let (by, anchor) = (args.series.by.as_str(), args.series.anchor.as_deref());
     let view = HistoryView { by, anchor, draws: output::is_html(args.output.format()) };
-    let data = HistoryData::new(&found, by, anchor);
-    let mut shown = page(&found, &view);
+    let data = HistoryData::new(&history, by, anchor);
+    let mut shown = page(&history, &view);
     shown.origin(origin.with_command("The same page", &typed_again(std::env::args_os())));
     output::write_or_data(&shown, &data, &args.output)?;
-    Ok(if args.gate { gate(&found, &terms) } else { ExitCode::SUCCESS })
+    Ok(if args.gate { gate(&history, &terms) } else { ExitCode::SUCCESS })
 }
 
 /// Origin of the figures: the first and the last trial of each series.
-pub(super) fn origin_of(store: &Store, found: &History) -> Result<PageOrigin, Failure> {
-    let ends = found.series.iter().take(ORIGIN_SERIES).flat_map(|series| {
+pub(super) fn origin_of(store: &Store, history: &History) -> Result<PageOrigin, Failure> {
+    let ends = history.series.iter().take(ORIGIN_SERIES).flat_map(|series| {
         let (first, last) = (series.points.first(), series.points.last());
         let first = first.and_then(|point| point.trials.first());
         [first, last.and_then(|point| point.trials.last())].into_iter().flatten().copied()
@@ -64,8 +64,8 @@ pub(super) fn origin_of(store: &Store, found: &History) -> Result<PageOrigin, Fa
     Ok(PageOrigin::of_ends(trials.iter()))
 }
 
-/// Gives each point that has none a link: the address with the key of the point.
-fn add_links(found: &mut History, address: &str) -> Result<(), Failure> {
+/// Adds the link to each point that has none: the address with the key of the point.
+fn add_links(history: &mut History, address: &str) -> Result<(), Failure> {
     const KEY: &str = "{}";
     let is_web = ["https://", "http://"].iter().any(|scheme| address.starts_with(scheme));
     if !is_web || !address.contains(KEY) {
@@ -73,14 +73,14 @@ fn add_links(found: &mut History, address: &str) -> Result<(), Failure> {
         return Err(Failure::usage(message)
             .hint("for instance --by commit --link 'https://example.org/commit/{}'"));
     }
-    for point in found.series.iter_mut().flat_map(|series| &mut series.points) {
+    for point in history.series.iter_mut().flat_map(|series| &mut series.points) {
         point.link.get_or_insert_with(|| address.replace(KEY, &point.key));
     }
     Ok(())
 }
 
 /// Finds the requested series and their changes of level.
-pub(super) fn found(store: &Store, args: &SeriesArgs) -> Result<History, Failure> {
+pub(super) fn requested_history(store: &Store, args: &SeriesArgs) -> Result<History, Failure> {
     let wanted = ReadingsQuery {
         workload: args.workload.as_deref(),
         plan: args.plan.as_deref(),
@@ -89,28 +89,29 @@ pub(super) fn found(store: &Store, args: &SeriesArgs) -> Result<History, Failure
         facts_outside_plans: &["filesystem.type", VARIANT_FACT, LINK_FACT],
     };
     let trials = store.readings(&wanted).map_err(|error| failure(&error))?;
-    let all = trials.len();
-    if let Some(workload) = args.workload.as_deref().filter(|_| all == 0) {
+    let trial_count = trials.len();
+    if let Some(workload) = args.workload.as_deref().filter(|_| trial_count == 0) {
         check_known(store, TrialProperty::Workload, workload)?;
     }
-    let dated: Vec<DatedTrial> =
-        trials.into_iter().filter_map(|trial| dated(trial, &args.by)).collect();
-    if dated.is_empty() && all > 0 {
+    let dated_trials: Vec<DatedTrial> =
+        trials.into_iter().filter_map(|trial| dated_trial(trial, &args.by)).collect();
+    if dated_trials.is_empty() && trial_count > 0 {
         return Err(no_points(&args.by));
     }
     let terms = HistoryTerms { metric: args.metric.clone(), anchor: args.anchor.clone() };
-    let mut found = history(&dated, &terms).map_err(|error| Failure::of(Kind::Usage, &error))?;
-    found.left_out += all - dated.len();
-    if found.series.is_empty() && (args.metric.is_some() || args.anchor.is_some()) {
-        return Err(no_series(args, &dated, store));
+    let mut history =
+        history(&dated_trials, &terms).map_err(|error| Failure::of(Kind::Usage, &error))?;
+    history.left_out += trial_count - dated_trials.len();
+    if history.series.is_empty() && (args.metric.is_some() || args.anchor.is_some()) {
+        return Err(no_series(args, &dated_trials, store));
     }
-    explain(&mut found, |ids| store.load_many(ids, LoadDetail::Headlines))
+    explain(&mut history, |ids| store.load_many(ids, LoadDetail::Headlines))
         .map_err(|error| failure(&error))?;
-    Ok(found)
+    Ok(history)
 }
 
-/// Names of the facts that identify the points of a history by `by`. (For a trial outside of plans
-/// the filesystem is the variant.)
+/// Names of the facts that identify the points of a history by `by`. For a trial outside of plans
+/// the variant is the filesystem.
 fn facts_of(by: &str) -> Vec<&str> {
     match by {
         "kernel" => vec!["guest.kernel_release", "kernel.release"],
@@ -120,14 +121,14 @@ fn facts_of(by: &str) -> Vec<&str> {
 }
 
 /// Trial with the point to which it belongs; `None` if the trial lacks the fact.
-pub(super) fn dated(trial: Trial, by: &str) -> Option<DatedTrial> {
+pub(super) fn dated_trial(trial: Trial, by: &str) -> Option<DatedTrial> {
     let key = match by {
         "kernel" => {
             trial.fact("guest.kernel_release").or_else(|| trial.fact("kernel.release"))?.to_owned()
         }
         "label" => Some(&trial.beginning.label).filter(|label| !label.is_empty())?.clone(),
         "date" => {
-            // A log without a date has the beginning of 1970.
+            // A log without a date has the start of 1970.
             let known = Some(trial.beginning.started_unix_ms).filter(|&started| started > 0)?;
             Timestamp::from_millisecond(known).ok()?.strftime("%Y-%m-%d").to_string()
         }
@@ -148,7 +149,7 @@ fn no_points(by: &str) -> Failure {
     )
 }
 
-fn no_series(args: &SeriesArgs, dated: &[DatedTrial], store: &Store) -> Failure {
+fn no_series(args: &SeriesArgs, dated_trials: &[DatedTrial], store: &Store) -> Failure {
     let names = |names: Vec<String>| {
         let mut names = names;
         names.sort_unstable();
@@ -156,7 +157,7 @@ fn no_series(args: &SeriesArgs, dated: &[DatedTrial], store: &Store) -> Failure 
         names.truncate(20);
         names.join(", ")
     };
-    let trials = dated.iter().map(|one| &one.trial);
+    let trials = dated_trials.iter().map(|one| &one.trial);
     let (message, hint) = match (&args.metric, &args.anchor) {
         (_, Some(anchor)) => {
             let cells = trials.filter_map(|trial| trial.beginning.cell.as_ref());
@@ -177,11 +178,11 @@ fn no_series(args: &SeriesArgs, dated: &[DatedTrial], store: &Store) -> Failure 
     Failure::usage(message).hint(hint)
 }
 
-/// Changes that count for a gate.
+/// Terms of the gate: which changes count.
 pub(super) struct GateTerms {
-    /// Number of newest points in which a level has to begin.
+    /// Number of newest points in which a level must begin.
     recent: usize,
-    /// Share of the old level by which a level has to differ.
+    /// Share of the old level by which a level must differ.
     smallest_change: f64,
 }
 
@@ -199,8 +200,8 @@ impl GateTerms {
 
 /// Exit code of the gate: 1 if one of the newest points began a worse level, 5 if the newest point
 /// is suspect or no series was long enough to be judged.
-pub(super) fn gate(found: &History, terms: &GateTerms) -> ExitCode {
-    let worse = found.series.iter().any(|series| {
+pub(super) fn gate(history: &History, terms: &GateTerms) -> ExitCode {
+    let worse = history.series.iter().any(|series| {
         let is_recent = |index: usize| index + terms.recent >= series.points.len();
         let mut shifts = series.shifts.iter();
         shifts.any(|shift| {
@@ -211,8 +212,8 @@ pub(super) fn gate(found: &History, terms: &GateTerms) -> ExitCode {
         let suspect = series.suspect.as_ref();
         suspect.is_some_and(|suspect| suspect.is_worse && terms.is_large(suspect.ratio))
     };
-    let is_unclear = found.series.iter().any(is_suspect)
-        || found.series.iter().all(|series| series.points.len() < FEWEST_POINTS);
+    let is_unclear = history.series.iter().any(is_suspect)
+        || history.series.iter().all(|series| series.points.len() < FEWEST_POINTS);
     match (worse, is_unclear) {
         (true, _) => ExitCode::from(1),
         (false, true) => ExitCode::from(UNCLEAR),

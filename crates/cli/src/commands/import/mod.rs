@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::places;
 use crate::storage::{failure, open_to_write};
 
-/// Maximum number of trials in the store that are each named; more are counted.
+/// Maximum number of skipped trials that are named; more are only counted.
 const SKIPPED_MAX: usize = 3;
 
 /// Imports the files.
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     }
     let labels = labels(&files, &args.label)?;
     let mut keeper =
-        if args.dry_run { None } else { Some(Keeper::open(args.store.store.as_deref())?) };
+        if args.dry_run { None } else { Some(TrialImporter::open(args.store.store.as_deref())?) };
     let mut rows = Vec::new();
     let mut counters = remarks(&files);
     let first_failure = failures.next();
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
             ImportReader::new(source.as_ref()).map_err(wrong).map_err(unreadable_file)?;
         let mut outlines = file.scan.outlines.iter().peekable();
         while let Some(line) = outlines.peek().map(|outline| outline.lines.0) {
-            // One trial at a time is in memory, however many there are.
+            // Only one trial at a time is in memory.
             let mut take = |content| -> Result<(), Failure> {
                 let changed =
                     || ImportFileError::unread(&file.path, "it changed while it was read");
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
             }
         }
     }
-    counters.extend(keeper.map_or_else(Vec::new, Keeper::notes));
+    counters.extend(keeper.map_or_else(Vec::new, TrialImporter::notes));
     let store = args.store.store.as_deref().map(Path::to_string_lossy);
     let view = ImportView {
         notes: &counters,
@@ -95,7 +95,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     first_failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// Failure for files without an output. The first remark says why what begins like one is none.
+/// Failure for files without an output. The first remark explains why text that begins like an
+/// output is none.
 fn nothing_found(files: &[ImportFile]) -> Failure {
     let known = format!("supported logs: {}", tools().collect::<Vec<_>>().join(", "));
     let mut remarks = remarks(files).into_iter();
@@ -115,7 +116,7 @@ fn unreadable_file(error: ImportFileError) -> Failure {
 }
 
 /// The store, and the origins of the trials in it.
-struct Keeper {
+struct TrialImporter {
     store: Store,
     trials: HashSet<TrialId>,
     origins: HashMap<TrialOrigin, TrialId>,
@@ -123,7 +124,7 @@ struct Keeper {
     skipped: Vec<String>,
 }
 
-impl Keeper {
+impl TrialImporter {
     fn open(named: Option<&Path>) -> Result<Self, Failure> {
         let place = match named {
             Some(place) => place.to_owned(),
@@ -155,7 +156,7 @@ impl Keeper {
         vec![format!("{skipped} already in the store: skipped (--again stores them once more)")]
     }
 
-    fn know(&mut self, trial: &Trial) {
+    fn remember_origin(&mut self, trial: &Trial) {
         let id = trial.beginning.trial;
         self.trials.insert(id);
         for origin in origins_of(trial.facts.iter()) {
@@ -165,7 +166,7 @@ impl Keeper {
 
     /// Trial in the store that equals this one: same identity, same lines of the same file, or the
     /// same rows.
-    fn stands(&self, trial: &Trial) -> Option<TrialId> {
+    fn stored_equal(&self, trial: &Trial) -> Option<TrialId> {
         let id = trial.beginning.trial;
         if self.trials.contains(&id) {
             Some(id)
@@ -179,14 +180,14 @@ impl Keeper {
 
     /// Stores a trial unless it is stored already, since a duplicate would look like another run.
     fn keep(&mut self, trial: &Trial, rows: &PhaseRows, again: bool) -> Result<bool, Failure> {
-        let about = &trial.beginning;
-        if let Some(there) = self.stands(trial)
-            && (there == about.trial || !again)
+        let header = &trial.beginning;
+        if let Some(there) = self.stored_equal(trial)
+            && (there == header.trial || !again)
         {
-            let hint = if there == about.trial { "" } else { " (--again stores it once more)" };
+            let hint = if there == header.trial { "" } else { " (--again stores it once more)" };
             self.skipped.push(format!(
                 "'{}' of {} is already in the store as {there}: skipped{hint}",
-                about.label, about.workload
+                header.label, header.workload
             ));
             return Ok(false);
         }
@@ -203,16 +204,16 @@ impl Keeper {
         if let Some(reason) = trial.exclusion() {
             let now_ms = clock::trial_unix_ms();
             let change = AnnotationKind::Excluded { reason: reason.to_owned() };
-            let annotated = self.store.annotate(&[about.trial], now_ms, &change);
+            let annotated = self.store.annotate(&[header.trial], now_ms, &change);
             annotated.map_err(|error| failure(&error))?;
         }
         for change in Annotation::acknowledgements(&trial.annotations) {
             let annotation = AnnotationKind::Acknowledged(change.clone());
             let annotated =
-                self.store.annotate(&[about.trial], clock::trial_unix_ms(), &annotation);
+                self.store.annotate(&[header.trial], clock::trial_unix_ms(), &annotation);
             annotated.map_err(|error| failure(&error))?;
         }
-        self.know(trial);
+        self.remember_origin(trial);
         Ok(true)
     }
 }

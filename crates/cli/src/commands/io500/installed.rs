@@ -1,5 +1,5 @@
-//! Runs an installed io500 with a configuration, and stores its results: figures as from an import,
-//! and the result files. No figure is computed here.
+//! Runs an installed io500 with a configuration, and stores its results: figures as an import would
+//! read them, and the result files. No figure is computed here.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -18,10 +18,10 @@ use crate::arguments::InstalledArgs;
 use crate::classic_output::say;
 use crate::clock;
 use crate::failure::{Failure, Kind};
-use crate::storage::{Keeping, failure};
+use crate::storage::{ResultDestination, failure};
 
 /// Interval at which the program is polled for its end.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Failure for a result file that cannot be read.
 fn unreadable_result(error: ResultFileError) -> Failure {
@@ -38,13 +38,14 @@ pub(super) fn run(args: &InstalledArgs) -> Result<ExitCode, Failure> {
     let data = PathBuf::from(config_value(&config, "datadir").unwrap_or("./datafiles"));
     let trial = TrialId::new();
     let targets: Vec<&Path> = [data.as_path()].into_iter().filter(|dir| dir.is_dir()).collect();
-    let mut keeping = Keeping::open(args.store.store.as_deref(), false, &targets, trial)?;
+    let mut destination =
+        ResultDestination::open(args.store.store.as_deref(), false, &targets, trial)?;
     let before = SystemTime::now();
     let started_unix_ms = clock::trial_unix_ms();
     let began_ns = monotonic_ns();
     let EndedChild { status, signal, .. } = start(args)?;
     let wall_ns = monotonic_ns() - began_ns;
-    let found = newest_result(&results, before).ok_or_else(|| {
+    let result_path = newest_result(&results, before).ok_or_else(|| {
         let message =
             format!("io500 left no {RESULT} in {}; it ended: {status}", results.display());
         Failure::new(Kind::Trial, message)
@@ -56,41 +57,41 @@ pub(super) fn run(args: &InstalledArgs) -> Result<ExitCode, Failure> {
         label: args.label.clone(),
         ..TrialHeader::new(trial, "io500", RunMode::Classic)
     };
-    let mut kept = figures(&found, beginning)?;
-    kept.wall_ns = wall_ns;
-    kept.beginning.target = data.display().to_string();
+    let mut imported = figures(&result_path, beginning)?;
+    imported.wall_ns = wall_ns;
+    imported.beginning.target = data.display().to_string();
     let path = args.with_io500.display().to_string();
     let facts = [("io500.path", path), ("io500.ended", status.to_string())];
     let facts = facts.map(|(name, value)| Fact { name: name.to_owned(), value });
-    kept.facts.extend(facts);
-    kept.artifacts =
-        result_artifacts(found.parent().unwrap_or(Path::new(".")), &mut |line| say(line))
+    imported.facts.extend(facts);
+    imported.artifacts =
+        result_artifacts(result_path.parent().unwrap_or(Path::new(".")), &mut |line| say(line))
             .map_err(unreadable_result)?;
     if signal.is_some() {
-        kept.ending = Ending::Interrupted;
+        imported.ending = Ending::Interrupted;
     } else if !status.success() {
-        kept.ending = Ending::Failed { why: format!("io500 ended: {status}") };
+        imported.ending = Ending::Failed { why: format!("io500 ended: {status}") };
     }
-    if let Some(store) = keeping.store() {
+    if let Some(store) = destination.store() {
         let mut recorder = store.recorder();
-        for event in events_of(&kept, &PhaseRows::default()) {
+        for event in events_of(&imported, &PhaseRows::default()) {
             recorder.record(&event).map_err(|error| failure(&error))?;
         }
     }
-    keeping.settle()?;
+    destination.finish()?;
     say(&format!(
         "kept the figures of {} and {} files: `treering show last`",
-        found.display(),
-        kept.artifacts.len()
+        result_path.display(),
+        imported.artifacts.len()
     ));
-    match (signal, &kept.ending) {
+    match (signal, &imported.ending) {
         (Some(_), _) => Ok(ExitCode::from(Kind::Interrupted.code())),
         (None, Ending::Failed { why }) => Err(Failure::new(Kind::Trial, why.clone())),
         _ => Ok(ExitCode::SUCCESS),
     }
 }
 
-/// Starts the program and waits for its end; a signal that stops treering is passed on.
+/// Starts the program and waits for its end; a signal that stops treering is forwarded.
 fn start(args: &InstalledArgs) -> Result<EndedChild, Failure> {
     let signals = watch_signals()?;
     let words = args.launcher.as_deref().unwrap_or_default().split_whitespace();
@@ -102,11 +103,11 @@ fn start(args: &InstalledArgs) -> Result<EndedChild, Failure> {
         let message = format!("cannot start {}: {error}", Path::new(&program).display());
         Failure::environment(message)
     })?;
-    wait_passing_signals(&mut child, signals.flag(), LOOK_EVERY)
+    wait_passing_signals(&mut child, signals.flag(), POLL_INTERVAL)
         .map_err(|error| Failure::environment(format!("cannot wait for io500: {error}")))
 }
 
-/// The trial of a result, as an import makes it.
+/// Trial of a result, as an import creates it.
 fn figures(path: &Path, beginning: TrialHeader) -> Result<Trial, Failure> {
     let text = read_result(path).map_err(unreadable_result)?;
     let imported = import(text.as_bytes());

@@ -1,5 +1,5 @@
-//! `treering io500`: a rehearsal of its phases with what a full run needs, runs of the installed
-//! program, and runs side by side.
+//! `treering io500`: a rehearsal of its phases that projects the requirements of a full run, runs of
+//! the installed program, and runs side by side.
 
 mod installed;
 mod list;
@@ -25,7 +25,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             let completed = done.conclusion.ending == Ending::Completed;
             let trial = done.trial.as_ref().filter(|trial| completed && is_rehearsal(trial));
             match trial {
-                // Events on standard output are all that is there.
+                // Events on standard output must not be followed by other text.
                 Some(trial) if !own.quiet && own.events.as_deref() != Some(Path::new("-")) => {
                     let dir = own.dir.as_deref().unwrap_or(Path::new("."));
                     tell(trial, dir)

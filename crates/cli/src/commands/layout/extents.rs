@@ -54,12 +54,12 @@ fn list(path: &Path, write_back: bool, buffer: &mut ExtentBuffer) -> Result<File
         |error: std::io::Error| Failure::environment(format!("{}: {error}", path.display()));
     let file = File::open(path).map_err(failed)?;
     if write_back {
-        // An old error of writing is no reason not to look.
+        // A write error of another process must not prevent listing.
         let _reported_by_whoever_wrote = sync_filesystem(file.as_fd());
     }
     let facts = filesystem_facts(&file).map_err(|errno| failed(errno.into()))?;
     let mut extents = Vec::new();
-    let asked = file_extents(&file, buffer, |extent| {
+    let result = file_extents(&file, buffer, |extent| {
         extents.push(ListedExtent {
             logical_bytes: extent.logical,
             physical_bytes: extent.is_placed().then_some(extent.physical),
@@ -67,7 +67,7 @@ fn list(path: &Path, write_back: bool, buffer: &mut ExtentBuffer) -> Result<File
             flags: extent.flag_names(),
         });
     });
-    match asked {
+    match result {
         Ok(_) => Ok(FileExtents {
             path: path.to_string_lossy().into_owned(),
             bytes: file.metadata().map_err(failed)?.len(),

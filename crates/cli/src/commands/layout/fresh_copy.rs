@@ -14,7 +14,7 @@ use crate::arguments::LayoutArgs;
 use crate::commands::{lab, output};
 use crate::failure::Failure;
 
-/// Copies the tree, and compares the two.
+/// Copies the tree, and compares the original with the copy.
 pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     let original = ReadOnlyView::open(&args.path)?;
     let signals = watch_signals()?;

@@ -8,7 +8,7 @@ use treering_observe::hot::{DeviceHeat, HotError, HotRequests};
 use treering_report::pages::heat::{page, write_json};
 use treering_trace::{TraceDevice, TraceEntry};
 
-use super::watched;
+use super::survey_with_progress;
 use crate::arguments::LayoutArgs;
 use crate::classic_output::say;
 use crate::commands::output;
@@ -48,7 +48,7 @@ pub(super) fn run(args: &LayoutArgs, trace: &Path) -> Result<ExitCode, Failure> 
     }
     let layer = if output::is_html(args.output.format()) {
         let plan = treering_observe::layout::SurveyPlan { map: true, ..Default::default() };
-        watched(&view, &plan)?.map.map(|below| (below, map))
+        survey_with_progress(&view, &plan)?.map.map(|below| (below, map))
     } else {
         None
     };
@@ -56,8 +56,8 @@ pub(super) fn run(args: &LayoutArgs, trace: &Path) -> Result<ExitCode, Failure> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Feeds the requests of a trace to `requests`. The only device of a trace is taken for that of the
-/// filesystem, whatever its name: the image may have been on another loop device then.
+/// Passes the requests of a trace to `requests`. If a trace has one device, it counts as that of
+/// the filesystem, whatever its name: the image may have been on another loop device then.
 fn hear(trace: &Path, requests: &mut HotRequests) -> Result<(), Failure> {
     let mut devices: Vec<TraceDevice> = Vec::new();
     let mut is_decided = false;

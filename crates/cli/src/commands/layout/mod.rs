@@ -1,5 +1,5 @@
-//! `treering layout`: positions of files on disk, and free space: of a directory, a device or an
-//! image, which are never written to.
+//! `treering layout`: locations of files on disk, and free space, of a directory, a device or an
+//! image, none of which are written to.
 
 mod extents;
 mod fresh_copy;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     if let Some(trace) = &args.heat {
         return heat::run(args, trace);
     }
-    // A walk may take minutes.
+    // A walk may take minutes, so the format is checked first.
     output::check_format(&args.output)?;
     let opened = ReadOnlyView::open(&args.path)?;
     let is_html = output::is_html(args.output.format());
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
         map: args.map.is_some() || (is_html && args.sample.is_none()),
         write_back: !args.no_sync && !matches!(opened.kind(), ViewKind::Private { .. }),
     };
-    let LayoutSurvey { layout, map } = watched(&opened, &plan)?;
+    let LayoutSurvey { layout, map } = survey_with_progress(&opened, &plan)?;
     let path = args.path.to_string_lossy();
     let through = opened.kind().words();
     let view = LayoutView { path: &path, through: &through };
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the map to a file of its own; an existing file must be a chart of treering's.
+/// Writes the map to a separate file; an existing file must be a chart that treering wrote.
 fn draw(path: &str, map: &LayoutMap, file: &Path) -> Result<(), Failure> {
     let failed = |error: &dyn Display| {
         let message = format!("cannot write {}: {error}", file.display());
@@ -80,8 +80,9 @@ fn draw(path: &str, map: &LayoutMap, file: &Path) -> Result<(), Failure> {
     written.map_err(|error| failed(&error))
 }
 
-/// The survey, with its progress on a terminal. It can be killed at any time: nothing is left.
-fn watched(view: &ReadOnlyView, plan: &SurveyPlan) -> Result<LayoutSurvey, Failure> {
+/// Surveys the filesystem, and shows the progress on a terminal. It can be killed at any time
+/// without leaving anything behind.
+fn survey_with_progress(view: &ReadOnlyView, plan: &SurveyPlan) -> Result<LayoutSurvey, Failure> {
     let bar = stderr().is_terminal().then(|| {
         let bar = ProgressBar::new_spinner();
         let template = "{spinner} {pos} files{msg}  {per_sec}  {elapsed}";
@@ -90,9 +91,9 @@ fn watched(view: &ReadOnlyView, plan: &SurveyPlan) -> Result<LayoutSurvey, Failu
         }
         bar
     });
-    let mut news = |met: &WalkCounts, total: Option<u64>| {
+    let mut show_progress = |counts: &WalkCounts, total: Option<u64>| {
         if let Some(bar) = &bar {
-            bar.set_position(met.files);
+            bar.set_position(counts.files);
             if let (Some(total), None) = (total, bar.length()) {
                 bar.set_message(format!(" of {total}"));
                 bar.set_length(total);
@@ -100,9 +101,9 @@ fn watched(view: &ReadOnlyView, plan: &SurveyPlan) -> Result<LayoutSurvey, Failu
         }
         ControlFlow::Continue(())
     };
-    let surveyed = survey(view.root(), plan, &mut news);
+    let result = survey(view.root(), plan, &mut show_progress);
     if let Some(bar) = &bar {
         bar.finish_and_clear();
     }
-    surveyed.map_err(|error| Failure::of(Kind::Environment, &error).maybe_hint(error.hint()))
+    result.map_err(|error| Failure::of(Kind::Environment, &error).maybe_hint(error.hint()))
 }

@@ -1,4 +1,4 @@
-//! `treering load`: searches the highest rate of requests at which the latency bounds are met.
+//! `treering load`: searches for the highest request rate at which the latency bounds are met.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;

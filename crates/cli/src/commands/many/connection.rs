@@ -1,22 +1,22 @@
-//! The connection with the other ranks that a launcher started.
+//! Connection with the other ranks that a launcher started.
 
 use treering_conduct::Connection;
 use treering_engine::RankLink;
 
 use crate::failure::{Failure, Kind};
 #[cfg(feature = "mpi")]
-use crate::launcher::said_size;
+use crate::launcher::launched_size;
 
-/// The connection with the other ranks.
+/// Connection with the other ranks.
 #[cfg(feature = "mpi")]
 pub(super) struct Connected(treering_mpi::MpiConnection);
 
 #[cfg(feature = "mpi")]
 impl Connected {
-    /// Connects; `None` where there is one process only.
+    /// Connects with the other ranks; `None` if there is only one process.
     ///
     /// # Errors
-    /// When the launcher has started more than MPI knows of.
+    /// If the launcher has started more processes than MPI reports.
     pub(super) fn open() -> Result<Option<Self>, Failure> {
         Self::of_launch().map(|one| Some(one).filter(|one| one.0.size() > 1))
     }
@@ -27,8 +27,8 @@ impl Connected {
             let message = "MPI cannot be begun in a program with threads (MPI_THREAD_FUNNELED)";
             Failure::environment(message)
         })?;
-        let said = said_size().filter(|(size, ..)| *size > 1 && connection.size() == 1);
-        let Some((size, name, launcher)) = said else { return Ok(Self(connection)) };
+        let launched = launched_size().filter(|(size, ..)| *size > 1 && connection.size() == 1);
+        let Some((size, name, launcher)) = launched else { return Ok(Self(connection)) };
         let message = format!(
             "the launcher says {size} processes ({name}, of {launcher}), but MPI knows of one: \
              this program is linked with {}",

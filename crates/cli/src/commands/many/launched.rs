@@ -15,7 +15,7 @@ use crate::classic_output::say;
 use crate::clock::trial_unix_ms;
 use crate::failure::{Failure, Kind};
 
-/// Time after which a silent rank is lost, until the plan's own timeout is known.
+/// Time after which a silent rank counts as lost, until the timeout of the plan is known.
 const TIMEOUT: Duration = Duration::from_secs(RANK_TIMEOUT_SECONDS as u64);
 
 /// Runs this rank to its end.

@@ -1,5 +1,5 @@
-//! Runs on several ranks: `connection` is the launcher's end, `launched` a trial that a plan has
-//! launched.
+//! Runs on several ranks: `connection` connects them, and `launched` runs a rank of a trial that a
+//! plan has launched.
 
 mod connection;
 pub(super) mod launched;
@@ -15,7 +15,8 @@ use self::connection::Connected;
 use crate::failure::{Failure, show};
 
 /// Connects with the other ranks, if a launcher started several, and calls `run_with` with them; a
-/// rank that is silent for `timeout` is lost. Without other ranks returns `None` and does nothing.
+/// rank that is silent for `timeout` counts as lost. Without other ranks returns `None` and does
+/// nothing.
 pub(super) fn run(
     timeout: Duration,
     run_with: impl FnOnce(&Ranks<'_>) -> Result<ExitCode, Failure>,

@@ -1,4 +1,4 @@
-//! Command lines that repeat a page, its trials, and the whole comparison; and the plan of a
+//! Command lines that repeat a page, its trials, or the whole comparison; and the plan of a
 //! campaign as text.
 
 use treering_analysis::compare::ComparedVariant;
@@ -25,7 +25,7 @@ pub(super) fn again(args: &ReportArgs, variants: &[SelectedVariant]) -> String {
     if let Some(campaign) = &args.campaign {
         add("campaign", campaign);
     }
-    // Baselines of the plan itself cannot be said by naming one.
+    // A plan's own baselines cannot be expressed by naming one.
     let by_the_plan = variants.iter().any(|variant| variant.against.is_some());
     for (place, variant) in variants.iter().enumerate().filter(|_| !by_the_plan) {
         add(if place == 0 { "baseline" } else { "contender" }, &variant.selector());
@@ -60,7 +60,7 @@ pub(super) fn repeat(
             label => format!(" --label {}", quoted(label)),
         };
         let line = known_command_line(newest)?;
-        // Words after the dashes belong to the program that is run.
+        // Words after the dashes belong to the measured program.
         let line = match line.split_once(" -- ") {
             Some((own, program)) => format!("{own}{label} -- {program}"),
             None => format!("{line}{label}"),
@@ -70,8 +70,8 @@ pub(super) fn repeat(
     std::iter::once(baseline).chain(contenders).filter_map(of_variant).collect()
 }
 
-/// Command line that measures a comparison again, with its purpose: what was typed, or else the
-/// plan of the campaign. `None` for trials of no plan.
+/// Command line that measures a comparison again, with its purpose: the typed command line, or else
+/// the plan of the campaign. `None` for trials outside plans.
 pub(super) fn measured_again(
     args: &ReportArgs,
     store: &Store,
@@ -103,13 +103,13 @@ fn campaign_of(variant: &ComparedVariant) -> Option<&Cell> {
     variant.trials.last()?.beginning.cell.as_ref()
 }
 
-/// Plan of a campaign as TOML; `None` where no plan was stored, or its first trial was deleted.
+/// Plan of a campaign as TOML; `None` if no plan was stored, or its first trial was deleted.
 fn plan_text(store: &Store, campaign: TrialId) -> Option<String> {
     let first = store.load_with_facts(&[campaign], &[PLAN_FACT]).ok()?;
     first.iter().find_map(|trial| trial.fact(PLAN_FACT)).map(str::to_owned)
 }
 
-/// Prints the plan of the campaign of which the trials are.
+/// Prints the plan of the campaign to which the trials belong.
 pub(super) fn print_plan(
     args: &ReportArgs,
     store: &Store,

@@ -18,15 +18,15 @@ pub(crate) struct Gating {
 }
 
 impl Gating {
-    /// Reads the gate options from the arguments; caution codes that do not concern a gate are
-    /// refused.
+    /// Reads the gate options from the arguments; caution codes that do not affect a gate are
+    /// rejected.
     pub(crate) fn of(args: &PageArgs) -> Result<Self, Failure> {
         let accepted = args.accept.iter().map(|name| accepted(name)).collect::<Result<_, _>>()?;
         Ok(Self { is_asked: args.gate, accepted })
     }
 
-    /// Prints the reason and returns the exit code. `absent` are variants that were to be compared
-    /// but have no trials.
+    /// Prints the reason and returns the exit code. `absent` lists variants without trials that
+    /// were to be compared.
     pub(super) fn answer(&self, outcome: &Outcome, absent: &[&str]) -> ExitCode {
         if !self.is_asked {
             return ExitCode::SUCCESS;

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::storage::failure;
 
 /// Maximum number of names in a hint.
-const NAMED: usize = 8;
+const NAMES_MAX: usize = 8;
 
 /// Property of stored trials that options name.
 #[derive(Clone, Copy)]
@@ -31,8 +31,8 @@ impl TrialProperty {
         }
     }
 
-    /// Statement that no trial has this value.
-    fn nobody(self, value: &str) -> String {
+    /// Message that no trial has this value.
+    fn unknown_value(self, value: &str) -> String {
         match self {
             Self::Plan => format!("no trial is of a plan named '{value}'"),
             Self::Workload => format!("no trial is of a workload named '{value}'"),
@@ -40,8 +40,8 @@ impl TrialProperty {
         }
     }
 
-    /// Hint where no trial has the property at all.
-    fn nothing(self) -> &'static str {
+    /// Hint if no trial has the property at all.
+    fn hint_without_values(self) -> &'static str {
         match self {
             Self::Plan => "no trial in the store is of a plan: `treering compare` makes some",
             Self::Workload => "the store has no trials: `treering run` makes some",
@@ -50,28 +50,32 @@ impl TrialProperty {
     }
 }
 
-/// Refuses a value that no trial of the store has, and lists those that are there.
+/// Rejects a value that no trial of the store has, and lists the existing values.
 pub(crate) fn check_known(
     store: &Store,
     property: TrialProperty,
     value: &str,
 ) -> Result<(), Failure> {
-    let all = store.trials(&Filter::default()).map_err(|error| failure(&error))?;
-    let known: BTreeSet<&str> = all.iter().filter_map(|trial| property.of(trial)).collect();
+    let summaries = store.trials(&Filter::default()).map_err(|error| failure(&error))?;
+    let known: BTreeSet<&str> = summaries.iter().filter_map(|trial| property.of(trial)).collect();
     if known.contains(value) {
         return Ok(());
     }
-    let hint = if known.is_empty() { property.nothing().to_owned() } else { names(value, known) };
-    Err(Failure::usage(property.nobody(value)).hint(hint))
+    let hint = if known.is_empty() {
+        property.hint_without_values().to_owned()
+    } else {
+        names(value, known)
+    };
+    Err(Failure::usage(property.unknown_value(value)).hint(hint))
 }
 
-/// Hint with the known names, those nearest to an unknown one first.
+/// Hint with the known names, those most similar to an unknown one first.
 fn names(unknown: &str, known: BTreeSet<&str>) -> String {
     let meant = nearest(unknown, known.iter().copied());
     hint(meant, by_nearness(unknown, known))
 }
 
-/// Hint with the known metrics, those nearest to an unknown one first.
+/// Hint with the known metrics, those most similar to an unknown one first.
 pub(super) fn metrics(unknown: &str, known: &BTreeSet<String>) -> String {
     let edits = |name: &&str| MetricEdits::between(unknown, name).sum();
     let mut nearest: Vec<&str> = known.iter().map(String::as_str).collect();
@@ -82,8 +86,8 @@ pub(super) fn metrics(unknown: &str, known: &BTreeSet<String>) -> String {
 
 fn hint(meant: Option<&str>, mut nearest: Vec<&str>) -> String {
     let meant = meant.map_or_else(String::new, |meant| format!("did you mean '{meant}'? "));
-    let more = if nearest.len() > NAMED { ", …" } else { "" };
-    nearest.truncate(NAMED);
+    let more = if nearest.len() > NAMES_MAX { ", …" } else { "" };
+    nearest.truncate(NAMES_MAX);
     let there = if nearest.len() == 1 { "there is one" } else { "there are" };
     format!("{meant}{there}: {}{more}", nearest.join(", "))
 }

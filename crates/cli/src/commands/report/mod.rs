@@ -54,14 +54,14 @@ pub(crate) struct Campaign<'a> {
 pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> {
     let Campaign { trial, variants, has_own_baselines, compares_jobs, judging, typed, args } =
         campaign;
-    let opened = open_to_read(args.page.store.store.as_deref())?.ok_or_else(no_results)?;
-    let short = opened.short_ids(&[*trial]).map_err(|error| failure(&error))?.concat();
-    let all = opened.trials(&Filter::default()).map_err(|error| failure(&error))?;
-    drop(opened);
-    let cells = all.iter().filter_map(|one| one.cell.as_ref());
+    let store = open_to_read(args.page.store.store.as_deref())?.ok_or_else(no_results)?;
+    let short = store.short_ids(&[*trial]).map_err(|error| failure(&error))?.concat();
+    let summaries = store.trials(&Filter::default()).map_err(|error| failure(&error))?;
+    drop(store);
+    let cells = summaries.iter().filter_map(|one| one.cell.as_ref());
     let of_campaign = cells.filter(|cell| cell.campaign == *trial && cell.role == CellRole::Round);
     let there: BTreeSet<&str> = of_campaign.map(|cell| cell.variant.as_str()).collect();
-    // A variant for another kernel has no trials yet.
+    // Variants for another kernel may have no trials yet.
     let (there, absent): (Vec<&str>, Vec<&str>) =
         variants.iter().partition(|name| there.contains(**name));
     if there.len() < 2 && args.page.gate && !compares_jobs {
@@ -70,7 +70,7 @@ pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> 
     }
     let named = there.iter().filter(|_| !has_own_baselines);
     let mut selectors = named.map(|name| format!("variant:{name}"));
-    let asked = ReportArgs {
+    let report_args = ReportArgs {
         baseline: selectors.next(),
         contender: selectors.collect(),
         by: has_own_baselines.then(|| Factor::Variant.name().to_owned()),
@@ -85,19 +85,19 @@ pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> 
         typed: Some(typed.clone()),
         page: args.page.clone(),
     };
-    compare_variants(&asked, &absent, |_| Ok(()))
+    compare_variants(&report_args, &absent, |_| Ok(()))
 }
 
-/// Variants of a campaign all of whose trials failed, each with its first error.
+/// Variants of a campaign that have only failed trials, each with its first error.
 pub(crate) fn failed_variants(
     campaign: TrialId,
     args: &CompareArgs,
 ) -> Result<Vec<(String, String)>, Failure> {
-    let opened = open_to_read(args.page.store.store.as_deref())?.ok_or_else(no_results)?;
-    let all = opened.trials(&Filter::default()).map_err(|error| failure(&error))?;
+    let store = open_to_read(args.page.store.store.as_deref())?.ok_or_else(no_results)?;
+    let summaries = store.trials(&Filter::default()).map_err(|error| failure(&error))?;
     let mut variants: Vec<(String, Option<String>)> = Vec::new();
-    // The oldest comes last.
-    for trial in all.iter().rev() {
+    // Trials are listed newest first.
+    for trial in summaries.iter().rev() {
         let cell = trial.cell.as_ref();
         let of_campaign = |cell: &&Cell| cell.campaign == campaign && cell.role == CellRole::Round;
         let Some(cell) = cell.filter(of_campaign) else { continue };
@@ -121,7 +121,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     compare_variants(args, &[], |compared| check_primary(args, compared))
 }
 
-/// Compares the variants that have trials, once `check` has passed them; `absent` have none.
+/// Compares the variants that have trials, after `check` has accepted them; `absent` lists those
+/// without trials.
 fn compare_variants(
     args: &ReportArgs,
     absent: &[&str],
@@ -153,7 +154,7 @@ fn compare_variants(
     let variants = selection.variants(&query).map_err(failed_selection)?;
     let mut compared = compared(&source, &selection, &variants)?;
     check(&compared)?;
-    // A parameter that the plan ignores may be one of a job without trials yet.
+    // Jobs without trials yet may have parameters that the plan ignores.
     compared.ignore_parameters(&planned.ignore);
     if let Some(name) = compared.ignore_parameters(&args.ignore) {
         return Err(unknown_parameter(name));
@@ -164,13 +165,13 @@ fn compare_variants(
     Ok(gating.answer(&outcome, absent))
 }
 
-/// Error of a parameter to ignore that no trial has.
+/// Error for an ignored parameter that no trial has.
 fn unknown_parameter(name: &str) -> Failure {
     let message = format!("--ignore: no trial of the variants has a parameter '{name}'");
     Failure::usage(message).hint("`treering show ID` lists the parameters of a trial")
 }
 
-/// Refuses a primary metric of the command line that no trial of the variants has.
+/// Rejects a primary metric of the command line that no trial of the variants has.
 fn check_primary(args: &ReportArgs, compared: &ComparedTrials) -> Result<(), Failure> {
     let contenders = compared.contenders.iter().chain(&compared.observed);
     let trials = std::iter::once(&compared.baseline).chain(contenders).flat_map(|one| &one.trials);
@@ -214,7 +215,7 @@ fn tell(
     mut compared: ComparedTrials,
     accepted: Vec<ComparisonCautionCode>,
 ) -> Result<Outcome, Failure> {
-    let mut outcome = judged(args, &compared)?;
+    let mut outcome = compare_and_check(args, &compared)?;
     outcome.accepted = accepted;
     if let Some(format) = format {
         with_writer(args.page.output.as_deref(), |out| format.write(&outcome, out))?;
@@ -222,19 +223,19 @@ fn tell(
     if format.is_none() || args.page.charts.is_some() {
         let about = (args, variants, &outcome);
         let detail = args.page.detail();
-        let page = paged(about, source, &mut compared, detail)?;
+        let page = build_page(about, source, &mut compared, detail)?;
         if format.is_none() {
             let (format, output) =
                 (args.page.format().map(str::to_owned), args.page.output.clone());
-            // What is brief is meant for a mail.
+            // Brief output is meant for mail.
             let width = args.page.width.or(args.page.brief.then_some(MAIL_COLUMNS));
             output::write(&page, &OutputArgs { format, output, width })?;
         }
         if let Some(dir) = &args.page.charts {
-            // An answer has no charts.
+            // A short answer has no charts.
             let whole = match detail {
                 PageDetail::Full => page,
-                _ => paged(about, source, &mut compared, PageDetail::Full)?,
+                _ => build_page(about, source, &mut compared, PageDetail::Full)?,
             };
             charts::write(&whole, dir, args.page.paper)?;
         }
@@ -243,7 +244,7 @@ fn tell(
 }
 
 /// Compares the variants and checks the control.
-fn judged(args: &ReportArgs, compared: &ComparedTrials) -> Result<Outcome, Failure> {
+fn compare_and_check(args: &ReportArgs, compared: &ComparedTrials) -> Result<Outcome, Failure> {
     let refused = |error| Failure::of(Kind::Usage, &error);
     let threshold = args.threshold.as_deref().map(|text| percentage("--threshold", text));
     let terms =
@@ -257,8 +258,8 @@ fn judged(args: &ReportArgs, compared: &ComparedTrials) -> Result<Outcome, Failu
     Ok(outcome)
 }
 
-/// The page of a comparison.
-fn paged(
+/// Builds the page of a comparison.
+fn build_page(
     (args, variants, outcome): (&ReportArgs, &[SelectedVariant], &Outcome),
     source: &StoredTrials<'_>,
     compared: &mut ComparedTrials,
@@ -300,8 +301,8 @@ fn origin_of(
     })
 }
 
-/// The page of a campaign with the verdict of each contender in a sentence; `None` where its
-/// variants cannot be compared. Trials are given in the order of time.
+/// Page of a campaign with the verdict on each contender in a sentence; `None` if its variants
+/// cannot be compared. Trials are in the order of time.
 pub(crate) fn page_of_campaign(
     store: &Store,
     campaign: &str,
@@ -318,14 +319,14 @@ pub(crate) fn page_of_campaign(
     let variants = selection.variants(&query).map_err(failed_selection)?;
     let mut compared = compared(&source, &selection, &variants)?;
     compared.ignore_parameters(&planned.ignore);
-    // Variants without any job in common, for example.
-    let Ok(outcome) = judged(&args, &compared) else { return Ok(None) };
+    // The variants may have no job in common.
+    let Ok(outcome) = compare_and_check(&args, &compared) else { return Ok(None) };
     let about = (&args, &variants[..], &outcome);
-    let page = paged(about, &source, &mut compared, PageDetail::Full)?;
+    let page = build_page(about, &source, &mut compared, PageDetail::Full)?;
     Ok(Some((page, sentences(&outcome))))
 }
 
-/// Refuses an unknown format before any trial is read.
+/// Rejects an unknown format before any trial is read.
 pub(crate) fn check_format(name: Option<&str>) -> Result<(), Failure> {
     let Some(name) = name else { return Ok(()) };
     if DataFormat::by_name(name).is_some() || formats::by_name(name).is_some() {

@@ -1,4 +1,4 @@
-//! The store as the source of the trials of a comparison.
+//! Store as the source of the trials of a comparison.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::arguments::ReportArgs;
 use crate::failure::Failure;
 use crate::storage::{failure, no_results};
 
-/// The trials of a store.
+/// Trials of a store.
 pub(super) struct StoredTrials<'s>(pub(super) &'s Store);
 
 impl TrialSource for StoredTrials<'_> {
@@ -44,7 +44,7 @@ impl TrialSource for StoredTrials<'_> {
         self.0.load_many(trials, LoadDetail::PhaseCalls)
     }
 
-    /// Absolute path, without symbolic links if the directory still exists.
+    /// Absolute path, with symbolic links resolved if the directory still exists.
     fn stored_target(&self, words: &str) -> String {
         let there = Path::new(words).canonicalize().ok();
         let there = there.map(|path| path.to_string_lossy().into_owned());
@@ -76,7 +76,7 @@ pub(super) fn query_of(args: &ReportArgs) -> SelectionQuery {
     }
 }
 
-/// Trials of the arguments in the order of time.
+/// Trials that the arguments select, in the order of time.
 pub(super) fn summaries(store: &Store, args: &ReportArgs) -> Result<Vec<TrialSummary>, Failure> {
     let filter =
         Filter { workload: args.workload.clone(), plan: args.plan.clone(), ..Filter::default() };
@@ -92,7 +92,7 @@ pub(super) fn summaries(store: &Store, args: &ReportArgs) -> Result<Vec<TrialSum
         let campaign = store.find(prefix).map_err(|error| failure(&error))?;
         summaries.retain(|one| campaign_of(one) == Some(campaign));
     } else if args.plan.is_some() && factor_of(&query_of(args)) == Factor::Variant {
-        // Newest first.
+        // Summaries are sorted newest first.
         let newest = summaries.first().and_then(campaign_of);
         summaries.retain(|one| campaign_of(one) == newest);
     }
@@ -100,13 +100,13 @@ pub(super) fn summaries(store: &Store, args: &ReportArgs) -> Result<Vec<TrialSum
     Ok(summaries)
 }
 
-/// Selection from trials in the order of time, running ones left out.
+/// Selection from trials in the order of time, without running ones.
 pub(super) fn selection<'s, 'd>(
     source: &'s StoredTrials<'d>,
     summaries: Vec<TrialSummary>,
     query: &SelectionQuery,
 ) -> Result<TrialSelection<'s, StoredTrials<'d>>, Failure> {
-    let all = summaries.len();
+    let trial_count = summaries.len();
     let ended = summaries.into_iter().filter(|summary| summary.state != TrialState::Running);
     let stored = |summary: TrialSummary| StoredTrial {
         trial: summary.trial,
@@ -119,6 +119,6 @@ pub(super) fn selection<'s, 'd>(
         job_apart: None,
     };
     let trials: Vec<StoredTrial> = ended.map(stored).collect();
-    let running = all - trials.len();
+    let running = trial_count - trials.len();
     TrialSelection::new(source, trials, running, query).map_err(failed_selection)
 }

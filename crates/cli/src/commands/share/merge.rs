@@ -1,6 +1,6 @@
 //! `treering merge`: adds the trials of a pack to a store, either all or none.
 //!
-//! The records go into a store of their own first, which is then copied in one transaction.
+//! The records first go into a temporary store, which is then copied in one transaction.
 
 use std::fs::File;
 use std::io::Write;
@@ -18,20 +18,20 @@ use crate::failure::Failure;
 use crate::places;
 use crate::storage::{failure, open_to_write};
 
-/// Name prefix of the directories of waiting trials.
+/// Name prefix of the directories of temporary stores.
 const PREFIX: &str = ".treering-merge-";
-/// Name of the store in the directory, and the files that SQLite has beside it.
+/// Name of the temporary store, and of the files that SQLite creates beside it.
 const STORE: &str = "pack.treering";
 const FILES: &[&str] = &[STORE, "pack.treering-wal", "pack.treering-shm", "pack.treering-journal"];
 
-/// Adds the trials that the store lacks.
+/// Runs `treering merge`.
 pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
     let words = add(args)?;
     _ = writeln!(std::io::stdout(), "{words}");
     Ok(ExitCode::SUCCESS)
 }
 
-/// Adds the trials; returns a message with their number.
+/// Adds the trials that the store lacks; returns a message with their number.
 pub(super) fn add(args: &MergeArgs) -> Result<String, Failure> {
     let file = File::open(&args.file).map_err(|error| Failure::of_path(&args.file, &error))?;
     let pack = PackReader::open(file).map_err(|error| unreadable(&args.file, &error))?;
@@ -61,8 +61,8 @@ pub(super) fn add(args: &MergeArgs) -> Result<String, Failure> {
     Ok(format!("{place}: {} {verb}, {known} there already", counted(new, "trial")))
 }
 
-/// Directory of the target store, where the trials need room in any case; for a dry run, the
-/// directory for temporary files.
+/// Directory of the temporary store: that of the target store, which needs space for the trials
+/// anyway; for a dry run, the directory for temporary files.
 fn parent(place: &Path, is_dry_run: bool) -> PathBuf {
     match place.parent().filter(|_| !is_dry_run) {
         Some(parent) if parent == Path::new("") => PathBuf::from("."),

@@ -37,7 +37,7 @@ fn known_names() -> Vec<(NameKind, String)> {
     hosts.into_iter().chain(of_user.map(user)).collect()
 }
 
-/// Canonical form of trials, by which a trial of this store is matched with one of a pack.
+/// Creates the canonical form of a trial, for matching a trial of this store with one of a pack.
 fn canon() -> CanonicalTrial {
     CanonicalTrial::new(known_names(), TRACES)
 }

@@ -21,12 +21,12 @@ use crate::storage::{failure, no_results, open_to_read};
 /// Shows what is packed and what is left out, and writes the pack.
 pub(crate) fn run(args: &PackArgs) -> Result<ExitCode, Failure> {
     let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
-    let summaries = selected(&store, args)?;
+    let summaries = selected_trials(&store, args)?;
     let left_out_kinds = if args.traces { &[][..] } else { TRACES };
     let known_names = (!args.with_names).then(known_names);
     let packed = PackedTrials::new(&store, &summaries, left_out_kinds, known_names)
         .map_err(|error| failure(&error))?;
-    let (counts, left_out) = counted(&packed)?;
+    let (counts, left_out) = count_records(&packed)?;
     let names = (!args.with_names).then_some(left_out.as_slice());
     output::write(&page(&counts, names), &args.page())?;
     if let (Some(path), false) = (&args.output, args.dry_run) {
@@ -42,8 +42,8 @@ pub(crate) fn run(args: &PackArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The trials that are asked for, oldest first.
-fn selected(store: &Store, args: &PackArgs) -> Result<Vec<TrialSummary>, Failure> {
+/// Selected trials, oldest first.
+fn selected_trials(store: &Store, args: &PackArgs) -> Result<Vec<TrialSummary>, Failure> {
     let filter = Filter {
         workload: args.workload.clone(),
         label: args.label.clone(),
@@ -57,22 +57,22 @@ fn selected(store: &Store, args: &PackArgs) -> Result<Vec<TrialSummary>, Failure
         let is_of = |campaign| one.cell.as_ref().is_some_and(|cell| cell.campaign == campaign);
         (named.is_empty() || named.contains(&one.trial)) && campaign.is_none_or(is_of)
     };
-    let mut all = store.trials(&filter).map_err(|error| failure(&error))?;
-    all.retain(is_wanted);
-    all.reverse();
-    if let Some(one) = all.iter().find(|one| one.state == TrialState::Running) {
+    let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
+    summaries.retain(is_wanted);
+    summaries.reverse();
+    if let Some(one) = summaries.iter().find(|one| one.state == TrialState::Running) {
         let message = format!("trial {} is still running", one.trial);
         return Err(Failure::usage(message).hint("pack it when it has ended"));
     }
-    if all.is_empty() {
+    if summaries.is_empty() {
         return Err(Failure::usage("no trial of the store is selected")
             .hint("`treering list` shows trials with their plans and labels"));
     }
-    Ok(all)
+    Ok(summaries)
 }
 
 /// Counts the records, and lists the names that are left out.
-fn counted(packed: &PackedTrials<'_>) -> Result<(PackedCounts, Vec<LeftOutName>), Failure> {
+fn count_records(packed: &PackedTrials<'_>) -> Result<(PackedCounts, Vec<LeftOutName>), Failure> {
     let mut counts = PackedCounts::default();
     let removed = packed.records(&mut |record| {
         match record {

@@ -1,4 +1,4 @@
-//! Trace files, with the errors of the command line and remarks about truncated ones.
+//! Reading of trace files, with errors for the command line and remarks about truncated files.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub(super) fn summary(path: &Path, window: TraceWindow) -> Result<TracedRun, Fai
     Ok(TracedRun { name: read.name, summary: read.summary, on_disk: read.on_disk })
 }
 
-/// Passes on each entry of a trace.
+/// Calls `each` with every entry of a trace.
 pub(in crate::commands) fn each_entry(
     path: &Path,
     each: impl FnMut(&TraceEntry) -> Result<(), Failure>,

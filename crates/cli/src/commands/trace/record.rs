@@ -69,7 +69,7 @@ pub(super) fn run(args: &RecordTraceArgs) -> Result<ExitCode, Failure> {
 /// Name of the method that only reads counters, without events.
 const STATISTICS: &str = "statistics";
 
-/// Refuses output that cannot be written, before the command runs.
+/// Rejects output that cannot be written, before the command runs.
 fn refuse_output(args: &RecordTraceArgs) -> Result<(), Failure> {
     let keeps_events = args.out.is_some() || args.blktrace_out.is_some();
     if args.method.as_deref() == Some(STATISTICS) && keeps_events {
@@ -100,12 +100,12 @@ fn devices(args: &RecordTraceArgs) -> Result<Vec<TracedDevice>, Failure> {
             failure.hint("--device DEVICE names a device, --dir DIR a directory on one")
         });
     }
-    let mut all: Vec<TracedDevice> = Vec::new();
+    let mut traced: Vec<TracedDevice> = Vec::new();
     for path in &args.device {
         let found = device_at(path).map_err(environment)?;
-        all.extend(found.into_iter().filter(|one| !all.contains(one)).collect::<Vec<_>>());
+        traced.extend(found.into_iter().filter(|one| !traced.contains(one)).collect::<Vec<_>>());
     }
-    Ok(all)
+    Ok(traced)
 }
 
 /// Options of the recording.
@@ -124,7 +124,7 @@ fn options(args: &RecordTraceArgs) -> Result<RecordingOptions<'_>, Failure> {
     Ok(RecordingOptions { method, ring_bytes, trace_file, blktrace_dir })
 }
 
-/// Waits until written data are on the devices.
+/// Waits until written data have reached the devices.
 fn sync(args: &RecordTraceArgs) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| Failure::environment(format!("--sync: {error}"));
     if args.device.is_empty() {
@@ -136,7 +136,7 @@ fn sync(args: &RecordTraceArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Exit code of the command; that of a shell if a signal ended the command.
+/// Exit code of the command; if a signal ended it, the code that a shell returns.
 fn exit_code(status: ExitStatus) -> ExitCode {
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))

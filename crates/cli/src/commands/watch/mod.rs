@@ -1,5 +1,5 @@
-//! `treering watch`: adds a point to a series. The watched kernel or variant is measured in turns
-//! with an anchor that never changes, and the history of their ratios shows changes of level.
+//! `treering watch`: adds a point to a series. The watched kernel or variant and an anchor that
+//! never changes are measured alternately; the history of their ratios shows changes of level.
 
 use std::convert::Infallible;
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ use treering_report::pages::history::json::HistoryData;
 use treering_report::pages::history::{HistoryView, page};
 
 use super::compare::{PlanStore, Terminal, read_rehearsed, show_plan, usual_options};
-use super::history::{GateTerms, dated, gate};
+use super::history::{GateTerms, dated_trial, gate};
 use super::typed::typed_again;
 use super::{lab, output};
 use crate::arguments::WatchArgs;
@@ -80,12 +80,13 @@ fn show(
     (args, gate_terms): (&WatchArgs, &GateTerms),
 ) -> Result<ExitCode, Failure> {
     let trials = trials_of_series(plan, options, store)?;
-    let dated: Vec<DatedTrial> = trials.into_iter().filter_map(|trial| dated(trial, BY)).collect();
+    let dated_trials: Vec<DatedTrial> =
+        trials.into_iter().filter_map(|trial| dated_trial(trial, BY)).collect();
     let terms = HistoryTerms { metric: None, anchor: args.anchor.clone() };
     let mut series: History =
-        history(&dated, &terms).map_err(|error| Failure::of(Kind::Usage, &error))?;
+        history(&dated_trials, &terms).map_err(|error| Failure::of(Kind::Usage, &error))?;
     let of = |ids: &[TrialId]| -> Result<Vec<Trial>, Infallible> {
-        let trials = dated.iter().map(|one| &one.trial);
+        let trials = dated_trials.iter().map(|one| &one.trial);
         Ok(trials.filter(|trial| ids.contains(&trial.beginning.trial)).cloned().collect())
     };
     let Ok(()) = explain(&mut series, of);
@@ -97,19 +98,20 @@ fn show(
     for (purpose, command) in next_commands(options, needed, worse.as_ref()) {
         shown.command(&purpose, &command);
     }
-    let origin = PageOrigin::of_trials(dated.iter().map(|one| &one.trial));
+    let origin = PageOrigin::of_trials(dated_trials.iter().map(|one| &one.trial));
     shown.origin(origin.with_command("One more point", &typed_again(std::env::args_os())));
     output::write_or_data(&shown, &HistoryData::new(&series, BY, anchor), &args.output)?;
     Ok(if args.gate { gate(&series, gate_terms) } else { ExitCode::SUCCESS })
 }
 
-/// Number of points that the series lacks to be judged, or to tell a new level from an outlier.
+/// Number of points that the series lacks before it can be judged, or a new level be told from an
+/// outlier.
 fn points_needed(series: &HistorySeries) -> Option<usize> {
     let suspect = series.suspect.as_ref().and_then(|suspect| suspect.points_needed);
     suspect.or_else(|| FEWEST_POINTS.checked_sub(series.points.len()).filter(|points| *points > 0))
 }
 
-/// The first change for the worse among the newest points of the series.
+/// First change for the worse among the newest points of the series.
 fn worse_point(history: &History, recent: usize) -> Option<WorsePoint> {
     let changes = history.series.iter().filter_map(|series| {
         let shift = series.shifts.last().filter(|shift| shift.is_alarming())?;

@@ -278,10 +278,10 @@ fn open_without_side_files(absolute: &Path) -> rusqlite::Result<(Connection, Wor
     let has_log = holds_data(&beside(absolute, "-wal"));
     // In exclusive locking mode SQLite keeps the index of the write-ahead log in this process's
     // memory. Locks are not needed, and a file that cannot be written cannot be locked.
-    let way = if has_log { "vfs=unix-none" } else { "immutable=1" };
+    let query_part = if has_log { "vfs=unix-none" } else { "immutable=1" };
     let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     flags |= OpenFlags::SQLITE_OPEN_READ_ONLY;
-    let connection = Connection::open_with_flags(address(absolute, way), flags)?;
+    let connection = Connection::open_with_flags(address(absolute, query_part), flags)?;
     if has_log {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         connection.query_row("PRAGMA locking_mode = exclusive", [], |_| Ok(()))?;
@@ -289,8 +289,8 @@ fn open_without_side_files(absolute: &Path) -> rusqlite::Result<(Connection, Wor
     ready(connection, absolute, Access::ReadOnly)
 }
 
-/// URI with which SQLite opens the file; `way` is the query part.
-fn address(absolute: &Path, way: &str) -> String {
+/// URI with which SQLite opens the file, with this query part.
+fn address(absolute: &Path, query_part: &str) -> String {
     let mut address = String::from("file:");
     for byte in absolute.as_os_str().as_bytes() {
         match byte {
@@ -306,7 +306,7 @@ fn address(absolute: &Path, way: &str) -> String {
         }
     }
     address.push('?');
-    address.push_str(way);
+    address.push_str(query_part);
     address
 }
 

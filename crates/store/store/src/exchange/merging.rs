@@ -29,10 +29,10 @@ pub enum MergeError {
     /// A trial of the pack has the identity of another trial of the store.
     #[error("trial {trial} is another one than that in the store")]
     OtherTrial {
-        /// Identity of both.
+        /// Identity that both trials have.
         trial: TrialId,
     },
-    /// A trial of the pack is not one that a store takes.
+    /// A store refuses a trial of the pack, for example because its events are out of order.
     #[error("trial {trial}: {error}")]
     Refused {
         /// Identity of the trial.
@@ -42,21 +42,21 @@ pub enum MergeError {
     },
 }
 
-/// Merge of a pack: its trials are recorded into a store of their own, which takes whatever a store
-/// takes and refuses all else.
+/// Merge of a pack: its trials are recorded into a temporary store, so that only trials that a
+/// store accepts are added.
 pub struct PackMerge<'a, R: Read + Seek> {
     /// The pack.
     pub pack: PackReader<R>,
     /// The store that may have some of its trials.
     pub present: Option<&'a Store>,
-    /// Store for the trials that the other one lacks.
+    /// Temporary store for the trials that the other store lacks.
     pub waiting: &'a mut Store,
-    /// Makes the form in which trials of the two are compared.
+    /// Creates the canonical form in which trials of the pack and of the store are compared.
     pub canonical: &'a dyn Fn() -> CanonicalTrial,
 }
 
 impl<R: Read + Seek> PackMerge<'_, R> {
-    /// Records or recognises every trial of the pack.
+    /// Records each new trial of the pack, and recognises those that the store has.
     ///
     /// # Errors
     /// When the pack or a store cannot be read, or a trial is not valid.

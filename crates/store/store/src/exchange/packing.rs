@@ -35,8 +35,8 @@ pub struct PackedTrials<'a> {
 }
 
 impl<'a> PackedTrials<'a> {
-    /// Trials of a store, with the plans of their campaigns. Of a pack without names `known_names`
-    /// are removed.
+    /// Selects trials of a store, with the plans of their campaigns. `known_names` are removed from
+    /// a pack without names.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -50,7 +50,8 @@ impl<'a> PackedTrials<'a> {
         Ok(Self { store, summaries, plans, left_out_kinds, known_names })
     }
 
-    /// Passes on every record but the first, with names removed; returns the removed names.
+    /// Passes every record except the first to `take`, with names removed; returns the removed
+    /// names.
     ///
     /// # Errors
     /// When the store cannot be read, or `take` fails.

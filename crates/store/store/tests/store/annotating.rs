@@ -15,7 +15,7 @@ fn excluded(reason: &str) -> AnnotationKind {
 }
 
 #[test]
-fn labels_and_exclusions_are_added_and_the_last_holds() {
+fn the_last_label_and_exclusion_apply() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store.db");
     let (first, second) = (record_one(&path, 0), record_one(&path, 1));
@@ -61,7 +61,7 @@ fn labels_and_exclusions_are_added_and_the_last_holds() {
 }
 
 #[test]
-fn annotations_go_with_their_trial_and_are_never_taken_back() {
+fn annotations_are_copied_with_their_trial_and_never_removed() {
     let dir = tempfile::tempdir().unwrap();
     let (path, other) = (dir.path().join("store.db"), dir.path().join("other.db"));
     let trial = record_one(&path, 0);

@@ -1,4 +1,5 @@
-//! Crafted stores: reading ends, whatever the schema makes SQLite do.
+//! Crafted stores: reading them ends after a limited number of steps, whatever SQLite would run for
+//! their schema.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -148,7 +149,7 @@ fn statistics_of_sqlite_and_a_vacuumed_file_are_accepted() {
 /// An index whose pages all point to the same page so often that its rows could not be counted in
 /// years, though the file has a few pages.
 #[test]
-fn pages_that_multiply_rows_are_given_up_after_a_number_of_steps() {
+fn pages_that_multiply_rows_exceed_the_step_limit() {
     const DEPTH: u32 = 8;
     let (_dir, path, _) = store_file();
     let (page_size, root): (usize, u32) = {

@@ -14,7 +14,7 @@ use crate::sample::record_one;
 
 const COMPLETED: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 const FAILED: &str = "01890a5d-ac96-774b-bcce-b302099a8058";
-/// Number of operations, metrics and cautions of the latest versions.
+/// Numbers of operations, metrics and cautions of versions 1.3 and 1.4.
 const WORDS_1_3: [usize; 3] = [30, 9, 33];
 const WORDS_1_4: [usize; 3] = [30, 9, 41];
 const INTERRUPTED: &str = "01890a5e-0000-7000-8000-000000000000";
@@ -39,12 +39,12 @@ impl GoldenStore {
 
     /// Asserts that the store is migrated, accepts trials of another store, and can be merged into
     /// one; `words` are its numbers of operations, metrics and cautions.
-    fn comes_to_others(self, words: [usize; 3]) {
+    fn is_migrated_and_merged(self, words: [usize; 3]) {
         let Self { dir, path, store } = self;
         drop(store);
         let mut store = Store::open(&path, Access::ReadWrite).unwrap();
         assert_eq!(store.version(), Version::CURRENT);
-        holds_what_it_held(&store, words);
+        assert_contents(&store, words);
         let new = record_one(&dir.path().join("new.db"), 0);
         assert_eq!(store.absorb(dir.path().join("new.db")).unwrap(), 1);
         store.load(new).unwrap();
@@ -58,29 +58,29 @@ impl GoldenStore {
 fn version_1_0() {
     let golden = GoldenStore::new(0, include_bytes!("../golden/store-1.0.db"));
     let store = &golden.store;
-    holds_what_it_held(store, [15, 9, 29]);
-    golden.comes_to_others([15, 9, 29]);
+    assert_contents(store, [15, 9, 29]);
+    golden.is_migrated_and_merged([15, 9, 29]);
 }
 
 #[test]
 fn version_1_1() {
     let golden = GoldenStore::new(1, include_bytes!("../golden/store-1.1.db"));
     let store = &golden.store;
-    holds_what_it_held(store, [30, 9, 32]);
+    assert_contents(store, [30, 9, 32]);
     let trial = store.load(COMPLETED.parse().unwrap()).unwrap();
     let phases: Vec<Option<u32>> = trial.artifacts.iter().map(|made| made.phase).collect();
     assert_eq!(phases, [Some(0), Some(1), None]);
     let artifact = &trial.artifacts[0];
     assert_eq!((&*artifact.kind, artifact.version, &*artifact.name), ("layout", 1, "free space"));
     assert_eq!(artifact.body, "{\"extents\":[1,2,3]}");
-    golden.comes_to_others([30, 9, 32]);
+    golden.is_migrated_and_merged([30, 9, 32]);
 }
 
 #[test]
 fn version_1_2() {
     let golden = GoldenStore::new(2, include_bytes!("../golden/store-1.2.db"));
     let store = &golden.store;
-    holds_what_it_held(store, [30, 9, 33]);
+    assert_contents(store, [30, 9, 33]);
     let completed = store.load(COMPLETED.parse().unwrap()).unwrap();
     assert_eq!((completed.annotations.len(), completed.exclusion()), (2, None));
     let failed = store.load(FAILED.parse().unwrap()).unwrap();
@@ -89,14 +89,14 @@ fn version_1_2() {
         failed.annotations.iter().map(|annotation| annotation.at_unix_ms).collect();
     assert_eq!(times, [1_688_126_050_000, 1_688_126_051_000]);
     assert_eq!(failed.exclusion(), Some("the disk was full"));
-    golden.comes_to_others([30, 9, 33]);
+    golden.is_migrated_and_merged([30, 9, 33]);
 }
 
 #[test]
 fn version_1_3() {
     let golden = GoldenStore::new(3, include_bytes!("../golden/store-1.3.db"));
     let store = &golden.store;
-    holds_what_it_held(store, WORDS_1_3);
+    assert_contents(store, WORDS_1_3);
     let trial = store.load(COMPLETED.parse().unwrap()).unwrap();
     assert_eq!(trial.tasks[3].counters.json(), "{\"files\":1}");
     let events = store.events(COMPLETED.parse().unwrap()).unwrap();
@@ -105,24 +105,24 @@ fn version_1_3() {
         _ => None,
     });
     assert_eq!(ticks.collect::<Vec<_>>(), [(1, 7, "{\"files\":5}")]);
-    golden.comes_to_others(WORDS_1_3);
+    golden.is_migrated_and_merged(WORDS_1_3);
 }
 
 #[test]
 fn version_1_4() {
     let golden = GoldenStore::new(4, include_bytes!("../golden/store-1.4.db"));
     let store = &golden.store;
-    holds_what_it_held(store, WORDS_1_4);
+    assert_contents(store, WORDS_1_4);
     let trial = store.load(COMPLETED.parse().unwrap()).unwrap();
     let known = Annotation::acknowledgements(&trial.annotations);
     let known: Vec<_> = known.iter().map(|change| (&*change.metric, &*change.reason)).collect();
     assert_eq!(known, [("create/files_per_second", "compiler 14")]);
     assert_eq!(trial.annotations.len(), 5);
-    golden.comes_to_others(WORDS_1_4);
+    golden.is_migrated_and_merged(WORDS_1_4);
 }
 
 #[test]
-fn there_is_one_for_every_minor_version() {
+fn every_minor_version_has_a_golden_store() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     for minor in 0..=Version::CURRENT.minor {
         let version = Version { minor, ..Version::CURRENT };
@@ -131,7 +131,7 @@ fn there_is_one_for_every_minor_version() {
 }
 
 /// Asserts the contents of the store; `words` are its numbers of operations, metrics and cautions.
-fn holds_what_it_held(store: &Store, words: [usize; 3]) {
+fn assert_contents(store: &Store, words: [usize; 3]) {
     store.check().unwrap();
     let trials = store.trials(&Filter::default()).unwrap();
     let states = trials.iter().map(|trial| (trial.trial.text(), trial.state.name()));

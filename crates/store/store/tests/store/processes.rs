@@ -44,7 +44,7 @@ fn child_process_entry() {
                 record_one(store, i64::try_from(start).unwrap());
             }
         }
-        "be refused" => crate::refusal::be_refused(store),
+        "be refused" => crate::refusal::assert_refused_for_another_user(store),
         "read as another user" => crate::side_files::read_as_another_user(store),
         other => panic!("cannot {other}"),
     }

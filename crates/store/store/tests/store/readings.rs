@@ -22,7 +22,7 @@ fn store(path: &std::path::Path) -> Store {
     Store::open(path, Access::ReadWrite).unwrap()
 }
 
-/// A complete trial without the parts that no history reads.
+/// Removes the parts of a trial that no history reads.
 fn light(mut trial: Trial, wanted: &ReadingsQuery<'_>) -> Trial {
     let is_outside = trial.beginning.cell.is_none() || !wanted.facts.is_empty();
     trial.facts.retain(|fact| {
@@ -39,7 +39,7 @@ fn light(mut trial: Trial, wanted: &ReadingsQuery<'_>) -> Trial {
 }
 
 #[test]
-fn readings_are_those_of_whole_trials_in_the_order_of_time() {
+fn readings_equal_complete_trials_in_the_order_of_time() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = store(&dir.path().join("store.db"));
     let whole = store.readings(&ReadingsQuery::default()).unwrap();

@@ -116,7 +116,7 @@ fn a_store_opened_for_reading_rejects_events() {
 }
 
 #[test]
-fn nothing_is_changed_or_removed() {
+fn rows_cannot_be_changed_or_deleted() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store.db");
     let trial = record_one(&path, 0);
@@ -133,16 +133,16 @@ fn nothing_is_changed_or_removed() {
             .unwrap();
         assert!(rows > 0 || table == "departures", "{table}");
         for change in [format!("DELETE FROM {table}"), format!("UPDATE {table} SET trial = 7")] {
-            let done = connection.execute(&change, []);
+            let result = connection.execute(&change, []);
             if rows > 0 {
-                assert!(done.unwrap_err().to_string().contains("append-only"), "{change}");
+                assert!(result.unwrap_err().to_string().contains("append-only"), "{change}");
             }
         }
     }
 }
 
 #[test]
-fn percentiles_are_there_for_sql() {
+fn percentiles_are_columns_for_sql() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store.db");
     record_one(&path, 0);

@@ -177,8 +177,8 @@ fn a_store_without_its_tables() {
 }
 
 /// Overwrites one column of a table in all its rows, bypassing the triggers.
-fn spoil(path: &Path, table: &str, column: &str, value: &Value) {
-    past_rules(path, table, |connection| {
+fn overwrite_column(path: &Path, table: &str, column: &str, value: &Value) {
+    without_triggers(path, table, |connection| {
         let affinity = affinity(value);
         let change = format!("UPDATE OR IGNORE {table} SET {column} = CAST(?1 AS {affinity})");
         connection.execute(&change, [value]).unwrap();
@@ -186,7 +186,7 @@ fn spoil(path: &Path, table: &str, column: &str, value: &Value) {
 }
 
 /// Changes rows of a table with its triggers removed and restored afterwards.
-fn past_rules(path: &Path, table: &str, change: impl FnOnce(&Connection)) {
+fn without_triggers(path: &Path, table: &str, change: impl FnOnce(&Connection)) {
     let connection = Connection::open(path).unwrap();
     let query = "SELECT sql FROM sqlite_schema WHERE name = ?1 || '_no_update'";
     let trigger: String = connection.query_row(query, [table], |row| row.get(0)).unwrap();
@@ -241,7 +241,7 @@ fn hostile_content() {
     ];
     for (table, column, value) in cases {
         let (_dir, path, _) = store_file();
-        spoil(&path, table, column, &value);
+        overwrite_column(&path, table, column, &value);
         match read_all(&path).unwrap_err() {
             StoreError::Content { place, why, .. } => {
                 assert!(place.starts_with(table), "{table}.{column}: {place}");
@@ -253,14 +253,14 @@ fn hostile_content() {
 }
 
 #[test]
-fn names_may_hold_anything_but_broken_text() {
+fn names_are_any_valid_utf8() {
     let (_dir, path, trial) = store_file();
-    spoil(&path, "facts", "value", &Value::Text("a\0b\u{202e}'; --".into()));
+    overwrite_column(&path, "facts", "value", &Value::Text("a\0b\u{202e}'; --".into()));
     let store = Store::open(&path, Access::ReadOnly).unwrap();
     assert_eq!(store.load(trial).unwrap().facts[0].value, "a\0b\u{202e}'; --");
     drop(store);
 
-    past_rules(&path, "facts", |connection| {
+    without_triggers(&path, "facts", |connection| {
         connection.execute_batch("UPDATE facts SET value = CAST(x'41ff42' AS TEXT)").unwrap();
     });
     let refused = read_all(&path).unwrap_err();
@@ -272,7 +272,7 @@ fn names_may_hold_anything_but_broken_text() {
 fn orphans_are_found() {
     let (_dir, path, _) = store_file();
     Store::open(&path, Access::ReadOnly).unwrap().check().unwrap();
-    spoil(&path, "phase_ops", "seq", &Value::Integer(999));
+    overwrite_column(&path, "phase_ops", "seq", &Value::Integer(999));
     let refused = Store::open(&path, Access::ReadOnly).unwrap().check().unwrap_err();
     assert!(matches!(refused, StoreError::Damaged { .. }), "{refused}");
     assert!(refused.to_string().contains("rows in phase_ops"), "{refused}");
@@ -298,7 +298,7 @@ proptest! {
 }
 
 /// Asserts the errors that an unprivileged child gets for the directories prepared for it.
-pub(crate) fn be_refused(dir: &Path) {
+pub(crate) fn assert_refused_for_another_user(dir: &Path) {
     for access in BOTH {
         let closed = error(&dir.join("closed.db"), access);
         assert!(matches!(closed, StoreError::Denied { .. }), "{closed}");

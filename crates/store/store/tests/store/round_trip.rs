@@ -13,7 +13,7 @@ use treering_model::{
 };
 use treering_store::{Access, LoadDetail, Store};
 
-/// A number that a column can hold.
+/// Strategy for numbers that a column can hold.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![0..1_000_u64, 0..=i64::MAX as u64]
 }
@@ -164,7 +164,7 @@ fn ended() -> BoxedStrategy<TrialEvent> {
     (ending, number()).prop_map(|(ending, at_ns)| TrialEvent::Ended { ending, at_ns }).boxed()
 }
 
-/// Events of a trial mostly in order, with some misplaced ones in between.
+/// Strategy for the events of a trial, mostly in order, with some misplaced ones.
 fn events() -> BoxedStrategy<Vec<TrialEvent>> {
     let tail = vec(prop_oneof![30 => event(), 1 => began(), 1 => ended()], 0..12);
     (option::weighted(0.1, event()), began(), tail, option::of(ended()))

@@ -35,7 +35,7 @@ fn vacuum_reclaims_unused_pages_and_keeps_the_rest() {
 }
 
 #[test]
-fn a_store_that_was_opened_for_reading_is_left_as_it_is() {
+fn a_store_opened_for_reading_is_unchanged() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store.db");
     record_one(&path, 7);
