@@ -1,5 +1,5 @@
-//! `treering io500`: a rehearsal of its phases that projects the requirements of a full run, runs of
-//! the installed program, and runs side by side.
+//! `treering io500`: a rehearsal of its phases that projects the requirements of a full run, runs
+//! of the installed program, and runs side by side.
 
 mod installed;
 mod list;

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use treering_model::metrics::{is_call_latency, is_counter};
-use treering_model::{BetterDirection, Metric, Trial, Unit};
+use treering_model::{Accelerator, BetterDirection, Metric, Trial, Unit};
 use treering_stats::{
     ALPHA, Comparison, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding,
     RoundsNeeded, RunPairing, Scale, StatsError, THRESHOLD_ERRORS, THRESHOLD_LATENCY_P99,
@@ -566,5 +566,6 @@ fn summary(variant: &ComparedVariant, against: Option<String>) -> VariantSummary
         is_of_plan: variant.trials.iter().all(|trial| trial.beginning.cell.is_some()),
         kernels: facts("kernel.release"),
         filesystems: facts("filesystem.type"),
+        accelerators: facts(Accelerator::FACT),
     }
 }

@@ -232,6 +232,8 @@ pub struct VariantSummary {
     pub kernels: Vec<String>,
     /// Filesystem types of the trials.
     pub filesystems: Vec<String>,
+    /// Accelerators of the guests of the trials, by their names; empty outside of guests.
+    pub accelerators: Vec<String>,
 }
 
 /// Text of a p-value: `p 0.012`, `p <0.001`.

@@ -68,8 +68,8 @@ fn rates(trial: &Trial) -> Vec<ListedPhase> {
     trial.metrics.iter().filter_map(phase).collect()
 }
 
-/// Names of the phases of some runs, each with whether its rate is in GiB/s: those of IO500 in their
-/// order, then others in theirs.
+/// Names of the phases of some runs, each with `true` if its rate is in GiB/s: those of IO500 in
+/// their order, then others in theirs.
 pub fn phases_of(runs: &[ListedRun]) -> Vec<(String, bool)> {
     let mut names: Vec<(String, bool)> = Vec::new();
     let all = || runs.iter().flat_map(|run| &run.phases);

@@ -5,8 +5,8 @@ use treering_analysis::compare::{
     ComparedVariant, ComparisonCautionCode, ComparisonTerms, Factor, Outcome, Verdict, compare,
 };
 use treering_model::{
-    BetterDirection, CpuTime, Ending, Fact, Metric, PhaseTotals, RunMode, Scope, Trial,
-    TrialHeader, TrialId, Unit,
+    Accelerator, BetterDirection, Caution, CautionCode, CpuTime, Ending, Fact, Metric, PhaseTotals,
+    RunMode, Scope, Trial, TrialHeader, TrialId, Unit,
 };
 use treering_report::formats::ALL;
 use treering_report::pages::comparison::{ComparisonView, DataFormat, PageDetail, page};
@@ -236,5 +236,40 @@ fn the_json_is_as_documented() {
     let fields = comparisons[0].as_object().unwrap().keys().map(String::as_str);
     for word in codes.into_iter().chain(verdicts).chain(fields) {
         assert!(documented.contains(&format!("`{word}`")), "docs/json.md lacks `{word}`");
+    }
+}
+
+#[test]
+fn what_emulated_guests_measure_is_told_once_above_the_verdict_and_is_no_caution() {
+    let emulated = |accelerator: Accelerator| {
+        let mut variants = [variant("ext4", 0, 1.0, 9), variant("xfs", 500, 1.08, 9)];
+        for trial in variants.iter_mut().flat_map(|variant| &mut variant.trials) {
+            let value = accelerator.name().to_owned();
+            trial.facts.push(Fact { name: Accelerator::FACT.to_owned(), value });
+            let message = "the processor of the guest was emulated".to_owned();
+            trial.cautions.push(Caution { code: CautionCode::Emulated, message });
+        }
+        let [ext4, xfs] = variants;
+        compare(&ext4, &[xfs], &ComparisonTerms::default()).unwrap()
+    };
+    for (accelerator, told) in [
+        (Accelerator::Icount, Some("Emulated guests: times are instructions, 2 ns each.")),
+        (Accelerator::Tcg, Some("Emulated guests (TCG): what is computed takes many times")),
+        (Accelerator::Kvm, None),
+    ] {
+        let outcome = emulated(accelerator);
+        let codes: Vec<_> = outcome.cautions.iter().map(|caution| caution.code).collect();
+        assert!(!codes.contains(&ComparisonCautionCode::TrialCautions), "{codes:?}");
+        for detail in [PageDetail::Answer, PageDetail::Brief, PageDetail::Full] {
+            let view = ComparisonView { detail, ..ComparisonView::default() };
+            let format = ALL.iter().find(|format| format.name() == "plain").unwrap();
+            let text = rendered(&page(&outcome, &view), *format);
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(text.matches("Emulated guests").count(), usize::from(told.is_some()));
+            if let Some(told) = told {
+                let verdict = text.find("xfs against ext4, compilebench").unwrap();
+                assert!(text.find(told).unwrap() < verdict, "{text}");
+            }
+        }
     }
 }

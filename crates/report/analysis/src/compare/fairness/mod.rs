@@ -80,7 +80,10 @@ pub(super) fn of_variant(variant: VariantView<'_>) -> Vec<ComparisonCaution> {
     cautions.extend(of_list(Code::MixedSide, about, &mixed));
     let mut counts: BTreeMap<CautionCode, usize> = BTreeMap::new();
     for trial in variant.rounds {
-        let codes: BTreeSet<CautionCode> = trial.cautions.iter().map(|c| c.code).collect();
+        // Emulation is told once, above the verdict.
+        let codes = trial.cautions.iter().map(|caution| caution.code);
+        let codes: BTreeSet<CautionCode> =
+            codes.filter(|code| *code != CautionCode::Emulated).collect();
         for code in codes {
             *counts.entry(code).or_default() += 1;
         }

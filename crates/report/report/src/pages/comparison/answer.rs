@@ -7,7 +7,7 @@ use treering_model::{Unit, counted};
 use super::ComparisonView;
 use super::series::JobSeries;
 use super::tables::{by_metric, interval_as, label, ratio_as, turned, value, verdict};
-use super::words::{hidden, sentences};
+use super::words::{emulated, hidden, sentences};
 use super::{jobs, title};
 use crate::{Block, Cell, Column, Report, Table, Warning};
 
@@ -21,6 +21,9 @@ const SENTENCES_MAX: usize = 3;
 /// Page of at most about fifteen lines.
 pub(super) fn answer(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
     let mut page = Report::new(title(outcome));
+    if let Some(sentence) = emulated(outcome) {
+        page.paragraph(sentence);
+    }
     let sentences = sentences(outcome);
     if sentences.len() <= SENTENCES_MAX {
         page.paragraph(sentences.join(" "));

@@ -30,7 +30,7 @@ use self::charts::{forest, raw_numbers, rounds};
 use self::observed::{charts_of, counters_of, tables_of};
 use self::tables::{INTERVAL, brief, by_metric, figures, variants, verdicts};
 pub use self::words::sentences;
-use self::words::{beside_time, control, hidden};
+use self::words::{beside_time, control, emulated, hidden};
 use super::environment::{differences, everything};
 use super::profile;
 use crate::{Block, Chart, PageOrigin, Report, Warning};
@@ -120,6 +120,9 @@ pub fn page(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
     }
     let is_brief = view.detail == PageDetail::Brief;
     let mut page = Report::new(title(outcome));
+    if let Some(sentence) = emulated(outcome) {
+        page.paragraph(sentence);
+    }
     for sentence in sentences(outcome).into_iter().chain(hidden(outcome)) {
         page.paragraph(sentence);
     }

@@ -3,7 +3,7 @@
 
 use treering_analysis::compare::{MetricComparison, Outcome, VariantSummary, Verdict, p_words};
 use treering_model::metrics::times;
-use treering_model::{Scope, Unit, thousands};
+use treering_model::{Accelerator, Scope, Unit, thousands};
 use treering_stats::RoundsNeeded;
 
 use super::tables::{label, more_words, whole_time};
@@ -108,6 +108,24 @@ pub(super) fn beside_time(outcome: &Outcome) -> Vec<String> {
         ));
     }
     sentences
+}
+
+/// Sentence about what the figures of emulated guests mean; `None` where a processor ran all.
+pub(super) fn emulated(outcome: &Outcome) -> Option<&'static str> {
+    let names = outcome.variants.iter().flat_map(|variant| &variant.accelerators);
+    let used = names.filter_map(|name| Accelerator::ALL.iter().find(|one| one.name() == name));
+    match used.max_by_key(|accelerator| **accelerator as u8)? {
+        Accelerator::Icount => Some(
+            "Emulated guests: times are instructions, 2 ns each. They say how much a phase \
+             computes, and nothing where it waits for its disk or a timer.",
+        ),
+        Accelerator::Tcg => Some(
+            "Emulated guests (TCG): what is computed takes many times as long as on hardware, and \
+             the disk does not. Ratios of computing hold by their direction, those of waiting do \
+             not carry over.",
+        ),
+        Accelerator::Kvm => None,
+    }
 }
 
 /// Sentences on primary results whose means, worst tenth or outlying rounds contradict the typical
