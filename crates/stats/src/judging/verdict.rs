@@ -11,7 +11,7 @@ use crate::judging::comparison::{Comparison, RunPairing, Scale};
 use crate::judging::multiplicity::{benjamini_hochberg, holm};
 use crate::judging::power::{PowerPlan, smallest_rounds, smallest_runs_per_side};
 use crate::judging::stopping::level_of_next_look;
-use crate::series::settle::{RoundsNeeded, UnclearComparison, noise_of_interval};
+use crate::series::settle::{RoundsNeeded, UnclearComparison};
 
 /// Default effect threshold for throughput and CPU time: 2 %.
 pub const THRESHOLD_THROUGHPUT: f64 = 0.02;
@@ -278,7 +278,7 @@ fn rounds_to_settle(
     let rounds = u32::try_from(comparison.runs()).unwrap_or(u32::MAX);
     let unsettled = UnclearComparison {
         effect,
-        noise: noise(comparison, rounds)?,
+        noise: comparison.rank_spread.or(comparison.spread)?,
         rounds,
         margin,
         alpha: next.plan.single_alpha(),
@@ -286,20 +286,6 @@ fn rounds_to_settle(
         floor: next.floor,
     };
     unsettled.rounds_needed()
-}
-
-/// Noise of round differences as the rank test feels it, from its interval; the standard deviation
-/// where the interval is not exact.
-fn noise(comparison: &Comparison, rounds: u32) -> Option<f64> {
-    let exact = comparison.interval.and_then(|interval| Some((interval, interval.achieved?)));
-    let Some((interval, confidence)) = exact else { return comparison.spread };
-    let [low, high] = [interval.low, interval.high].map(|end| comparison.scale.to_working(end));
-    // Ties can make an interval of no width.
-    let half_width = (high - low) / 2.0;
-    if half_width <= 0.0 {
-        return comparison.spread;
-    }
-    Some(noise_of_interval(half_width, confidence, rounds))
 }
 
 #[cfg(test)]
