@@ -24,7 +24,7 @@ const LARGEST_CORRELATION: f64 = 0.8;
 /// Fewest points for an estimate of the correlation, and for one that a search reckons with: in
 /// shorter series a change of level looks like memory.
 const FEWEST_FOR_MEMORY: usize = 8;
-const FEWEST_FOR_CAUTION: usize = 20;
+pub(crate) const FEWEST_FOR_CAUTION: usize = 20;
 
 /// Standard deviation of deviations around zero, as for normal ones, with outliers drawn in.
 pub(crate) fn robust_scale(deviations: &[f64], freedom: f64) -> f64 {
