@@ -13,7 +13,9 @@ mod noise;
 
 use cases::{Case, Scatter, Shape};
 use methods::Method;
-use treering_stats::{HistoryPoint, NOISE_PLAN, noise_shift};
+use treering_stats::{
+    HistoryPoint, NOISE_PLAN, SHIFT_PLAN, level_shifts, newest_differs, noise_shift,
+};
 
 /// Number of edges found within two points, and of series with a detected shift.
 fn score(method: Method, case: &Case, series: u64) -> (usize, usize) {
@@ -77,7 +79,57 @@ fn tripled_scatter_is_a_noise_shift_and_no_level_shift() {
 }
 
 #[test]
-fn three_last_points_show_a_shift_in_one_of_many_series() {
+fn short_histories_whose_scatter_triples_seldom_have_an_alarm() {
+    for points in [10, 12, 16] {
+        let (_, alarms) = score(Method::Treering, &Case::quiet(points, Scatter::Tripled), 600);
+        assert!(alarms <= 28, "{points} points: {alarms} of 600");
+    }
+}
+
+#[test]
+fn points_with_a_memory_seldom_have_levels() {
+    for (phi, points, most) in [(0.8, 60, 40), (0.8, 200, 10), (0.5, 200, 12), (0.3, 200, 14)] {
+        let case = Case::quiet(points, Scatter::Memory(phi));
+        let (_, alarms) = score(Method::Treering, &case, 200);
+        assert!(alarms <= most, "{}: {alarms} of 200", case.name());
+    }
+    for phi in [0.5, 0.8] {
+        let shape = Shape::Step { ratio: 1.1 };
+        let case = Case { shape, cov: 0.02, ..Case::quiet(60, Scatter::Memory(phi)) };
+        let (found, _) = score(Method::Treering, &case, 100);
+        assert!(found >= 95, "{}: {found} of 100", case.name());
+    }
+}
+
+/// Series whose newest point is suspect at a p-value of .03.
+fn suspects(points: usize, series: u64, change: impl Fn(&mut [f64])) -> usize {
+    let is_suspect = |seed: &u64| {
+        let mut values = Case::quiet(points, Scatter::Normal).draw(*seed).values;
+        change(&mut values);
+        let point = |value: &f64| HistoryPoint { value: *value, standard_error: 0.0 };
+        let points: Vec<HistoryPoint> = values.iter().map(point).collect();
+        let shifts = level_shifts(&points, &SHIFT_PLAN).unwrap();
+        let level = shifts.last().map_or(0, |shift| shift.index);
+        newest_differs(&points[level..], 0.0).is_some_and(|newest| newest.p_value <= 0.03)
+    };
+    (0..series).filter(is_suspect).count()
+}
+
+#[test]
+fn newest_points_are_judged_by_the_noise_of_today() {
+    let tripled = |from: usize| {
+        move |values: &mut [f64]| values[from..].iter_mut().for_each(|value| *value *= 3.0)
+    };
+    for (points, from) in [(60, 60), (60, 30), (60, 40), (60, 45), (200, 100)] {
+        let found = suspects(points, 400, tripled(from));
+        assert!(found <= 20, "{points}, three times as wide from {from} on: {found} of 400");
+    }
+    let found = suspects(60, 400, |values| values[59] += 6.0 * 0.05);
+    assert!(found >= 390, "six standard deviations away: {found} of 400");
+}
+
+#[test]
+fn three_points_at_the_end_of_one_of_many_series_decide() {
     for (points, judged) in [(25, 40), (12, 10)] {
         let case = Case {
             shape: Shape::Tail { length: 3, ratio: 1.3 },

@@ -760,6 +760,55 @@ fn a_table_that_has_grown_adds_only_its_new_rows() {
     assert_eq!(count(&program), stored, "a copy has nothing new");
 }
 
+/// Values of the points of each metric.
+fn points(program: &Program) -> Vec<(String, Vec<f64>)> {
+    let history = json(program, &["history", "--by", "date", "--format", "json"]);
+    let series = history["series"].as_array().unwrap().iter().map(|series| {
+        let points = series["points"].as_array().unwrap().iter();
+        let values = points.map(|point| {
+            assert_eq!(point["trials"], 1, "{series}");
+            point["value"].as_f64().unwrap().round()
+        });
+        (series["metric"].as_str().unwrap().to_owned(), values.collect())
+    });
+    series.collect()
+}
+
+#[test]
+fn a_corrected_value_of_a_table_takes_the_place_of_the_old_one() {
+    let program = program();
+    let path = program.home().join("nightly.csv");
+    let import = |rows: &[(u32, &str, f64)], more: &[&str]| {
+        let mut text = "time,version,metric,value,unit,direction\n".to_owned();
+        for (day, metric, value) in rows {
+            text += &format!("2026-04-{day:02},1.{day},{metric},{value},ns,lower\n");
+        }
+        fs::write(&path, text).unwrap();
+        let file = path.to_str().unwrap();
+        program.run(["import", file].iter().chain(more)).ends_with(0).stdout
+    };
+    let rows = |parse: f64| [(1, "parse", 10.0), (1, "copy", 20.0), (2, "parse", parse)];
+    import(&rows(110.0), &[]);
+    let said = import(&rows(11.0), &[]);
+    assert!(said.contains("parse is 11 ns, and was 110 ns"), "{said}");
+    let of = |parse: &[f64]| {
+        [("parse".to_owned(), parse.to_vec()), ("copy".to_owned(), vec![20.0])].to_vec()
+    };
+    assert_eq!(points(&program), of(&[10.0, 11.0]));
+    let list = json(&program, &["list", "--format", "json"]).to_string();
+    assert!(list.contains("corrected by nightly.csv"), "{list}");
+    let said = import(&rows(11.0), &[]);
+    assert!(said.contains("already in the store") && !said.contains("corrected"), "{said}");
+    import(&[(1, "parse", 12.0)], &[]);
+    assert_eq!(points(&program), of(&[12.0, 11.0]), "the other metric of the trial is kept");
+    import(&rows(110.0), &[]);
+    assert_eq!(points(&program), of(&[10.0, 110.0]), "a correction can be taken back");
+    import(&rows(110.0), &[]);
+    let stored = count(&program);
+    import(&rows(90.0), &["--again"]);
+    assert_eq!(count(&program), stored + 2, "another run keeps both");
+}
+
 #[test]
 fn a_table_that_lacks_a_column_is_refused_with_the_nearest_name() {
     let program = program();

@@ -152,7 +152,8 @@ fn bump_cases() -> Vec<Case> {
 }
 
 fn quiet() -> Vec<Case> {
-    let others = [Scatter::Spike, Scatter::Tripled, Scatter::Memory(0.3), Scatter::Memory(0.5)];
+    let memories = [0.3, 0.5, 0.8].map(Scatter::Memory);
+    let others = [Scatter::Spike, Scatter::Tripled].into_iter().chain(memories);
     let lengths = [10, 30, 60, 200];
     Scatter::INDEPENDENT
         .into_iter()

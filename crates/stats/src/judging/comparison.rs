@@ -16,6 +16,7 @@ use crate::interval::{Interval, TestMethod};
 use crate::judging::rounds::{LOG_RATIO_RESOLUTION, RELATIVE_RESOLUTION, differences, log_ratios};
 use crate::rank::quantised;
 use crate::series::mann_kendall::mann_kendall;
+use crate::series::settle::noise_of_interval;
 use crate::series::theil_sen::theil_sen;
 
 /// Chance of a false alarm that treering accepts.
@@ -24,7 +25,13 @@ pub const ALPHA: f64 = 0.05;
 /// Fewest rounds for the drift test.
 const DRIFT_FEWEST_ROUNDS: usize = 5;
 
-/// Largest absolute log ratio, which keeps the interval of two extreme runs finite.
+/// Confidence of the interval whose width tells the noise of rounds. The estimate is consistent
+/// with any confidence; at a low one, the few outliers of a dozen rounds do not widen it.
+///
+/// Source: McKean & Hettmansperger, Biometrika 63, 1976.
+const NOISE_CONFIDENCE: f64 = 0.6;
+
+/// Limit of the log ratio, which keeps the interval of two extreme runs finite.
 const LARGEST_LOG: f64 = 700.0;
 
 /// Scale of a comparison.
@@ -81,7 +88,10 @@ pub struct Comparison {
     /// about 2 %). If unpaired, the pooled standard deviation times the square root of 2, which is
     /// comparable. `None` for a single run.
     pub spread: Option<f64>,
-    /// Number of rounds without any difference, which the test leaves out.
+    /// Standard deviation of normal differences that the rank test would find as hard, on the
+    /// working scale: outliers count as it feels them. `None` below six rounds or without spread.
+    pub rank_spread: Option<f64>,
+    /// Rounds without any difference, left out by the test.
     pub zeros: usize,
     /// True if the test had ties.
     pub ties: bool,
@@ -150,7 +160,8 @@ pub fn compare_paired(
         }
     };
     require_count(working.len(), 1)?;
-    let [outer, inner] = hodges_lehmann_at(&working, [1.0 - alpha, 1.0 - 2.0 * alpha])?;
+    let confidences = [1.0 - alpha, 1.0 - 2.0 * alpha, NOISE_CONFIDENCE];
+    let estimates = hodges_lehmann_at(&working, confidences)?;
     let test = signed_rank_at(&working, resolution.max(f64::MIN_POSITIVE))?;
     let several = working.len() > 1;
     Ok(Comparison {
@@ -160,7 +171,7 @@ pub fn compare_paired(
         zeros: test.zeros,
         ties: test.ties,
         drift: round_drift(&working, resolution),
-        ..skeleton(scale, RunPairing::Paired, base.len(), variant.len(), &outer, &inner)
+        ..skeleton(scale, RunPairing::Paired, base.len(), variant.len(), &estimates)
     })
 }
 
@@ -190,8 +201,8 @@ pub fn compare_unpaired(
             (base.to_vec(), variant.to_vec(), RELATIVE_RESOLUTION * largest)
         }
     };
-    let confidences = [1.0 - alpha, 1.0 - 2.0 * alpha];
-    let [outer, inner] = hodges_lehmann_shift_at(&base, &variant, confidences)?;
+    let confidences = [1.0 - alpha, 1.0 - 2.0 * alpha, NOISE_CONFIDENCE];
+    let estimates = hodges_lehmann_shift_at(&base, &variant, confidences)?;
     let test = mann_whitney(&quantised(&base, resolution), &quantised(&variant, resolution))?;
     let several = base.len() > 1 && variant.len() > 1;
     let pooled = || {
@@ -203,7 +214,7 @@ pub fn compare_unpaired(
         method: several.then_some(test.method),
         spread: several.then(|| pooled() * std::f64::consts::SQRT_2),
         ties: test.ties,
-        ..skeleton(scale, RunPairing::Unpaired, base.len(), variant.len(), &outer, &inner)
+        ..skeleton(scale, RunPairing::Unpaired, base.len(), variant.len(), &estimates)
     })
 }
 
@@ -217,8 +228,7 @@ fn skeleton(
     design: RunPairing,
     base_runs: usize,
     variant_runs: usize,
-    outer: &HodgesLehmann,
-    inner: &HodgesLehmann,
+    [outer, inner, narrow]: &[HodgesLehmann; 3],
 ) -> Comparison {
     let reported = |interval: Option<Interval>| {
         interval.map(|interval| interval.mapped(|end| scale.to_reported(end)))
@@ -234,6 +244,12 @@ fn skeleton(
         p_value: None,
         method: None,
         spread: None,
+        rank_spread: narrow.interval.and_then(|interval| {
+            let rounds = u32::try_from(base_runs.min(variant_runs)).unwrap_or(u32::MAX);
+            let half_width = (interval.high - interval.low) / 2.0;
+            let noise = noise_of_interval(half_width, interval.achieved?, rounds);
+            (noise > 0.0).then_some(noise)
+        }),
         zeros: 0,
         ties: false,
         few_rounds: outer.few_rounds,

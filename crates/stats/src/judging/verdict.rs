@@ -11,7 +11,7 @@ use crate::judging::comparison::{Comparison, RunPairing, Scale};
 use crate::judging::multiplicity::{benjamini_hochberg, holm};
 use crate::judging::power::{PowerPlan, smallest_rounds, smallest_runs_per_side};
 use crate::judging::stopping::level_of_next_look;
-use crate::series::settle::{RoundsNeeded, UnclearComparison, noise_of_interval};
+use crate::series::settle::{RoundsNeeded, UnclearComparison};
 
 /// Default effect threshold for throughput and CPU time: 2 %.
 pub const THRESHOLD_THROUGHPUT: f64 = 0.02;
@@ -279,7 +279,7 @@ fn rounds_to_settle(
     let rounds = u32::try_from(comparison.runs()).unwrap_or(u32::MAX);
     let unsettled = UnclearComparison {
         effect,
-        noise: noise(comparison, rounds)?,
+        noise: comparison.rank_spread.or(comparison.spread)?,
         rounds,
         margin,
         alpha: next.plan.single_alpha(),
@@ -287,20 +287,6 @@ fn rounds_to_settle(
         floor: next.floor,
     };
     unsettled.rounds_needed()
-}
-
-/// Noise of the round differences, derived from the width of the exact rank interval; if the
-/// interval is not exact, their standard deviation.
-fn noise(comparison: &Comparison, rounds: u32) -> Option<f64> {
-    let exact = comparison.interval.and_then(|interval| Some((interval, interval.achieved?)));
-    let Some((interval, confidence)) = exact else { return comparison.spread };
-    let [low, high] = [interval.low, interval.high].map(|end| comparison.scale.to_working(end));
-    // Ties can make the interval zero wide.
-    let half_width = (high - low) / 2.0;
-    if half_width <= 0.0 {
-        return comparison.spread;
-    }
-    Some(noise_of_interval(half_width, confidence, rounds))
 }
 
 #[cfg(test)]

@@ -19,9 +19,10 @@ use crate::quantile::median;
 use crate::series::bounded_cost::{ScaledPoint, least_cost_levels};
 use crate::series::change_point::{ChangePointPlan, LONGEST_CHANGE_SERIES, change_points};
 use crate::series::noise::{
-    BY_MEDIAN_DEVIATION, SeriesMemory, cautious_correlation, largest_scale, memory, robust_scale,
-    scatter,
+    BY_MEDIAN_DEVIATION, FEWEST_FOR_CAUTION, SeriesMemory, cautious_correlation, largest_scale,
+    memory, robust_scale, scatter,
 };
+use crate::series::step_or_memory::remembered_step;
 
 /// Distance in robust standard deviations beyond which points are winsorized when a level is
 /// estimated, and the smallest number of points among which outliers are searched.
@@ -34,10 +35,12 @@ const PENALTY: f64 = 1.3;
 /// Weight of the scatter around all levels relative to that around one level, in degrees of
 /// freedom.
 const SHARED_FREEDOM: f64 = 8.0;
-/// Smallest factor of p-values, which is otherwise the number of points. In shorter series the
-/// scatter is less certain, and without this limit they would give more false alarms than long
-/// ones.
-const FEWEST_POSITIONS: usize = 20;
+/// Fewest points before the newest one that it is compared with, and the number of those whose
+/// scatter may be that of today alone.
+const FEWEST_BEFORE_NEWEST: usize = 3;
+const NEWEST_FEW: usize = 8;
+/// Fewest places that p-values are multiplied by: in shorter series the scatter is known badly.
+const FEWEST_PLACES: usize = 14;
 
 /// Measurement in a history.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -95,8 +98,8 @@ pub struct LevelShift {
     pub levels: (f64, f64),
     /// 95 % interval of the new level minus the old; `None` if all points of both are equal.
     pub interval: Option<Interval>,
-    /// p-value of the difference of the two levels, multiplied by the number of points or by 20 if
-    /// there are fewer, since the level could have begun at any of them; at most 1.
+    /// p-value of the difference of the two levels, times the number of points at which the level
+    /// could have begun, and at least times 14; at most 1.
     pub p_value: f64,
 }
 
@@ -132,7 +135,11 @@ pub fn level_shifts(
         return Ok(Vec::new());
     }
     let search = ShiftSearch::new(&values, &errors, noise, plan);
-    let starts = search.significant_starts(search.proposed_starts());
+    let mut starts = search.significant_starts(search.proposed_starts());
+    let residuals = |starts: &[usize]| search.residuals(starts);
+    while let Some(at) = remembered_step(&values, &starts, residuals, plan.smallest_scatter) {
+        starts.remove(at);
+    }
     Ok(search.shifts(&starts))
 }
 
@@ -232,8 +239,8 @@ impl<'p> ShiftSearch<'p> {
         levels.windows(2).map(compared).collect()
     }
 
-    /// Standard deviation of a point of weight 1 around its level; the larger one of both halves of
-    /// the series.
+    /// Standard deviation of a point of weight 1 around its level, of the noisier half. In short
+    /// series levels explain so much of the scatter that it is at least that of neighbours.
     fn scatter_around(&self, levels: &[LevelEstimate], ends: &[usize]) -> f64 {
         let of_level = |(level, ends): (&LevelEstimate, &[usize])| {
             let points = self.points[ends[0]..ends[1]].iter();
@@ -245,6 +252,17 @@ impl<'p> ShiftSearch<'p> {
         let free_share = (n - levels.len() as f64) / n;
         largest_scale(&residuals, |part| robust_scale(part, free_share * part.len() as f64))
             .max(self.plan.smallest_scatter)
+            .max(if residuals.len() < FEWEST_FOR_CAUTION { self.noise } else { 0.0 })
+    }
+
+    /// Distances of the points from their levels.
+    fn residuals(&self, starts: &[usize]) -> Vec<f64> {
+        let of_level = |ends: &[usize]| {
+            let points = &self.points[ends[0]..ends[1]];
+            let mean = LevelEstimate::from_points(points).mean;
+            points.iter().map(move |point| point.value - mean).collect::<Vec<f64>>()
+        };
+        level_bounds(starts, self.points.len()).windows(2).flat_map(of_level).collect()
     }
 
     fn shifts(&self, starts: &[usize]) -> Vec<LevelShift> {
@@ -376,7 +394,7 @@ impl LevelComparison {
         };
         let freedom = 1.0 / (share(own_before, before) + share(own_after, after));
         let error = variance.sqrt();
-        let places = places.max(FEWEST_POSITIONS) as f64;
+        let places = places.max(FEWEST_PLACES) as f64;
         let p_value = (t_two_sided(change / error, freedom) * places).min(1.0);
         Self { levels, error, freedom, p_value }
     }
@@ -406,22 +424,38 @@ pub struct NewestPoint {
     pub p_value: f64,
 }
 
-/// Compares the last point of a level with the others; `None` below four points. A scatter below
-/// `smallest_scatter` is raised to it.
+/// Compares the last point of a level with the others; `None` below four points. Scatter below
+/// `smallest_scatter` is not believed.
+///
+/// The scatter may have grown: the point has to be out of line with all others, with their newer
+/// half and with the newest few. Where another point is as far out, no p-value is below that of the
+/// ranks of the distances, which holds for any shape of the noise.
 pub fn newest_differs(level: &[HistoryPoint], smallest_scatter: f64) -> Option<NewestPoint> {
     let (newest, others) = level.split_last()?;
-    if others.len() < 3 {
+    if others.len() < FEWEST_BEFORE_NEWEST {
         return None;
     }
     let others: Vec<WeightedPoint> =
         others.iter().map(|p| WeightedPoint { value: p.value, weight: 1.0 }).collect();
-    let level = LevelEstimate::from_points(&others);
-    let (n, freedom) = (others.len() as f64, others.len() as f64 - 1.0);
-    let scatter = (level.squares / freedom).max(smallest_scatter * smallest_scatter);
-    let error = (scatter * (1.0 + 1.0 / n)).sqrt();
-    let change = newest.value - level.mean;
-    let p_value = |error: f64| t_two_sided(change / error, freedom);
-    (error > 0.0).then(|| NewestPoint { level: level.mean, change, p_value: p_value(error) })
+    let mean = LevelEstimate::from_points(&others).mean;
+    let change = newest.value - mean;
+    let prediction = |count: usize| -> Option<f64> {
+        let part = others.get(others.len() - count..)?;
+        let freedom = part.len() as f64 - 1.0;
+        let scatter = LevelEstimate::from_points(part).squares / freedom;
+        let scatter = scatter.max(smallest_scatter * smallest_scatter);
+        let error = (scatter * (1.0 + 1.0 / others.len() as f64)).sqrt();
+        let as_far = part.iter().filter(|p| (p.value - mean).abs() >= change.abs()).count() as f64;
+        let by_ranks = (as_far + 1.0) / (part.len() as f64 + 1.0);
+        let p_value = t_two_sided(change / error, freedom);
+        (error > 0.0).then_some(if as_far > 0.0 { p_value.max(by_ranks) } else { p_value })
+    };
+    let whole = prediction(others.len())?;
+    let newer = [others.len() / 2, NEWEST_FEW]
+        .map(|count| count.clamp(FEWEST_BEFORE_NEWEST, others.len()))
+        .map(|count| prediction(count).unwrap_or(0.0));
+    let p_value = newer.into_iter().fold(whole, f64::max);
+    Some(NewestPoint { level: mean, change, p_value })
 }
 
 /// Number of further points after which a new level is detected, if they resemble the newest point

@@ -10,4 +10,5 @@ pub(crate) mod mann_kendall;
 pub(crate) mod noise;
 pub(crate) mod serial_check;
 pub(crate) mod settle;
+pub(crate) mod step_or_memory;
 pub(crate) mod theil_sen;

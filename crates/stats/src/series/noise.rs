@@ -25,7 +25,7 @@ const LARGEST_CORRELATION: f64 = 0.8;
 /// Fewest points for an estimate of the correlation, and for one that a search takes into account:
 /// in shorter series a change of level resembles autocorrelation.
 const FEWEST_FOR_MEMORY: usize = 8;
-const FEWEST_FOR_CAUTION: usize = 20;
+pub(crate) const FEWEST_FOR_CAUTION: usize = 20;
 
 /// Standard deviation of deviations around zero, consistent for normal ones, with outliers
 /// winsorized.

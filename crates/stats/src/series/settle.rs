@@ -26,11 +26,14 @@ impl RoundsNeeded {
     }
 }
 
-/// Mean chance to settle the comparison with the typical number of rounds.
-const TYPICAL_CHANCE: f64 = 0.6;
+/// Mean chance to settle the comparison with the typical number of rounds, if all true differences
+/// are equally probable beforehand.
+const TYPICAL_CHANCE: f64 = 0.5;
 
-/// Mean chance to settle the comparison with the pessimistic number of rounds.
+/// Mean chance to settle it with the pessimistic number, if no difference at all is as probable
+/// beforehand as this many times the others together.
 const PESSIMISTIC_CHANCE: f64 = 0.9;
+const WEIGHT_OF_NONE: f64 = 1.0;
 
 /// Number of values of the true noise over which the chance is averaged.
 const NOISES: u32 = 12;
@@ -66,11 +69,13 @@ impl UnclearComparison {
         }
         let noises = self.noises();
         let quantiles = [1.0 - self.alpha / 2.0, 1.0 - self.alpha_same].map(normal_quantile);
-        let with_chance = |from: u32, chance: f64| {
-            fewest_rounds(from, |rounds| self.chance(rounds, &noises, quantiles) >= chance)
-        };
-        let typical = with_chance(fewest, TYPICAL_CHANCE)?;
-        Some(RoundsNeeded { typical, pessimistic: with_chance(typical, PESSIMISTIC_CHANCE) })
+        let typical = fewest_rounds(fewest, |rounds| {
+            self.chance(rounds, &noises, quantiles, 0.0) >= TYPICAL_CHANCE
+        })?;
+        let pessimistic = fewest_rounds(typical, |rounds| {
+            self.chance(rounds, &noises, quantiles, WEIGHT_OF_NONE) >= PESSIMISTIC_CHANCE
+        });
+        Some(RoundsNeeded { typical, pessimistic })
     }
 
     /// Equally probable values of the true noise: the observed noise divided by the root of a mean
@@ -87,8 +92,9 @@ impl UnclearComparison {
     }
 
     /// Mean chance that the comparison finds a difference or excludes one once it has `rounds`
-    /// rounds, of which those so far are known. `quantiles` are the normal quantiles of both tests.
-    fn chance(&self, rounds: u32, noises: &[f64], quantiles: [f64; 2]) -> f64 {
+    /// rounds, of which those so far are known. `quantiles` are the normal quantiles of both tests,
+    /// `weight_of_none` is the weight of no difference at all beside all other differences.
+    fn chance(&self, rounds: u32, noises: &[f64], quantiles: [f64; 2], weight_of_none: f64) -> f64 {
         let (seen, all) = (f64::from(self.rounds), f64::from(rounds));
         let [difference_quantile, equivalence_quantile] =
             quantiles.map(|normal| student_quantile(normal, all - 1.0));
@@ -102,9 +108,16 @@ impl UnclearComparison {
             if from >= to {
                 return 1.0;
             }
-            let deviation = noise * (1.0 / seen - 1.0 / all).max(0.0).sqrt();
-            let below = |size: f64| normal_cumulative((size - self.effect) / deviation);
-            1.0 - (below(to) - below(from)) - (below(-from) - below(-to))
+            let outside = |centre: f64, deviation: f64| {
+                let below = |size: f64| normal_cumulative((size - centre) / deviation);
+                1.0 - (below(to) - below(from)) - (below(-from) - below(-to))
+            };
+            let open = (1.0 / seen - 1.0 / all).max(0.0);
+            let any = outside(self.effect, noise * open.sqrt());
+            let none = outside(self.effect * seen / all, noise * (open * seen / all).sqrt());
+            let distance = self.effect * seen.sqrt() / noise;
+            let weight = weight_of_none * (-distance * distance / 2.0).exp();
+            (any + weight * none) / (1.0 + weight)
         };
         noises.iter().map(of_noise).sum::<f64>() / noises.len() as f64
     }

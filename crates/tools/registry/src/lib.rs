@@ -16,8 +16,8 @@ use treering_kit::import::Importer;
 use treering_script::Workload;
 
 pub use files::{
-    ImportFile, ImportFileError, ImportFiles, ORIGIN_FACTS, TrialOrigin, completed_trial, labels,
-    origins_of, read_files, remarks, without_rows,
+    ImportFile, ImportFileError, ImportFiles, ImportState, KnownOrigins, ORIGIN_FACTS,
+    completed_trial, correction_reason, labels, read_files, remarks, take_place,
 };
 pub use import::{FileScan, ImportReader, ImportResult, OutputOutline, ToolOutput, import, tools};
 use mmtests::{ResultFile, beginnings, results};

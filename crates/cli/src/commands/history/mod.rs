@@ -198,14 +198,14 @@ impl GateTerms {
     }
 }
 
-/// Exit code of the gate: 1 if one of the newest points began a worse level, 5 if the newest point
-/// is suspect or no series was long enough to be judged.
+/// Exit code of the gate: 1 if one of the newest points may have begun a worse level, 5 if the
+/// newest point is suspect or no series was long enough to be judged.
 pub(super) fn gate(history: &History, terms: &GateTerms) -> ExitCode {
     let worse = history.series.iter().any(|series| {
-        let is_recent = |index: usize| index + terms.recent >= series.points.len();
         let mut shifts = series.shifts.iter();
         shifts.any(|shift| {
-            shift.is_alarming() && is_recent(shift.index) && terms.is_large(shift.ratio)
+            let is_recent = shift.is_recent(series.points.len(), terms.recent);
+            shift.is_alarming() && is_recent && terms.is_large(shift.ratio)
         })
     });
     let is_suspect = |series: &treering_analysis::history::HistorySeries| {

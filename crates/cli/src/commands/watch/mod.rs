@@ -115,7 +115,7 @@ fn points_needed(series: &HistorySeries) -> Option<usize> {
 fn worse_point(history: &History, recent: usize) -> Option<WorsePoint> {
     let changes = history.series.iter().filter_map(|series| {
         let shift = series.shifts.last().filter(|shift| shift.is_alarming())?;
-        (shift.index + recent >= series.points.len()).then_some((series, shift))
+        shift.is_recent(series.points.len(), recent).then_some((series, shift))
     });
     let (series, shift) = changes.min_by_key(|(_, shift)| shift.index)?;
     let kernel = shift.facts.iter().find(|fact| fact.name == "guest.kernel");

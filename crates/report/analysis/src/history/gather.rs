@@ -82,7 +82,17 @@ impl SeriesScale {
         }
     }
 
-    /// Lower limit for the estimated standard deviation of a point with `trials` trials.
+    /// Place that tells the level of these points, which are judged around `place`. The level of
+    /// counts is their mean, which is not the count at the mean of their places.
+    pub(super) fn level(self, place: f64, points: &[GatheredPoint<'_>]) -> f64 {
+        let values = points.iter().flat_map(|point| point.values.iter().copied());
+        match self {
+            Self::Counts => self.place(mean(&values.collect::<Vec<f64>>())),
+            Self::Ratios | Self::Values => place,
+        }
+    }
+
+    /// Smallest standard deviation of a point with `trials` trials that is believed.
     pub(super) fn smallest_scatter(self, trials: usize) -> f64 {
         if self == Self::Counts { 1.0 / (trials.max(1) as f64).sqrt() } else { 0.0 }
     }

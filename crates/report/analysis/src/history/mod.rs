@@ -150,7 +150,12 @@ pub struct LevelShift {
 }
 
 impl LevelShift {
-    /// True for a change for the worse that has not been acknowledged.
+    /// True if the new level may have begun within the newest `recent` of `points` points.
+    pub fn is_recent(&self, points: usize, recent: usize) -> bool {
+        self.between.1.max(self.index) + recent >= points
+    }
+
+    /// True for a change for the worse that nobody has acknowledged.
     pub fn is_alarming(&self) -> bool {
         self.is_worse && self.known.is_none()
     }
@@ -207,7 +212,9 @@ fn series(
     let error = placed.first().map_or(0.0, |placed| placed.standard_error);
     let points = gathered.points.iter().zip(&placed).map(|(point, placed)| {
         let half = half_width(placed.standard_error);
-        let [value, low, high] = [0.0, -half, half].map(|off| scale.value(placed.value + off));
+        let place = scale.level(placed.value, std::slice::from_ref(point));
+        let [mean, low, high] = [0.0, -half, half].map(|off| scale.value(place + off));
+        let value = if let [only] = point.values[..] { only } else { mean };
         SeriesPoint {
             key: point.key.to_owned(),
             started_unix_ms: point.started_unix_ms,
@@ -260,6 +267,8 @@ fn judge(
     let shifts = shifts.iter().enumerate().map(|(at, shift)| {
         let (before, after) = ends(at);
         let (old, new) = shift.levels;
+        let old = scale.level(old, &gathered.points[before..shift.index]);
+        let new = scale.level(new, &gathered.points[shift.index..after]);
         let ratio = |change: f64| scale.ratio(old, old + change);
         let interval = shift.interval.map(|change| (ratio(change.low), ratio(change.high)));
         LevelShift {
@@ -277,12 +286,19 @@ fn judge(
     });
     let shifts: Vec<LevelShift> = shifts.collect();
     let level = starts.last().copied().unwrap_or(0);
+    let before = level..points.len().saturating_sub(1).max(level);
     let newest = newest_differs(&points[level..], smallest_scatter)
         .filter(|newest| newest.p_value <= SUSPECT_ALPHA / judged as f64);
     let suspect = |newest: NewestPoint| -> Result<SuspectPoint, StatsError> {
+        let told = scale.level(newest.level, &gathered.points[before.clone()]);
+        let newest_place = gathered
+            .points
+            .last()
+            .zip(points.last())
+            .map_or(told, |(own, placed)| scale.level(placed.value, std::slice::from_ref(own)));
         Ok(SuspectPoint {
-            level: scale.value(newest.level),
-            ratio: scale.ratio(newest.level, newest.level + newest.change),
+            level: scale.value(told),
+            ratio: scale.ratio(told, newest_place),
             p_value: newest.p_value,
             is_worse: is_worse(newest.change),
             points_needed: points_to_decide(points, level, &newest, &plan, MOST_FURTHER_POINTS)?,

@@ -41,7 +41,7 @@ pub(super) struct NotableSeries<'h> {
 impl<'h> NotableSeries<'h> {
     fn new(number: usize, series: &'h HistorySeries, recent: usize) -> Self {
         let is_recent = |shift: &&LevelShift| {
-            shift.known.is_none() && shift.index + recent >= series.points.len()
+            shift.known.is_none() && shift.is_recent(series.points.len(), recent)
         };
         let worst = |left: &&LevelShift, right: &&LevelShift| {
             let key = |shift: &LevelShift| (shift.is_worse, shift.ratio.ln().abs());

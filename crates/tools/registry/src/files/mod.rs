@@ -2,6 +2,7 @@
 //! Input that cannot be read twice as it is (standard input, files packed with `gzip` or `xz`) is
 //! unpacked into memory, or into an unnamed file if it is long.
 
+mod origins;
 mod trials;
 
 use std::fmt::Display;
@@ -17,9 +18,8 @@ use liblzma::stream::{CONCATENATED, Stream};
 use thiserror::Error;
 use treering_model::{Fingerprint, TrialId};
 
-pub use self::trials::{
-    ORIGIN_FACTS, TrialOrigin, completed_trial, labels, origins_of, remarks, without_rows,
-};
+pub use self::origins::{ImportState, KnownOrigins, ORIGIN_FACTS, correction_reason, take_place};
+pub use self::trials::{completed_trial, labels, remarks};
 use crate::{FileScan, ImportReader, ResultFile, TextSource, beginnings, results};
 
 /// Maximum size of a log.

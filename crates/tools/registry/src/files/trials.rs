@@ -3,24 +3,17 @@
 use std::collections::BTreeMap;
 
 use treering_kit::import::trial::ForeignTrial;
-use treering_model::{
-    Fact, Fingerprint, IMPORT_FACT, Metric, ROUND_FACT, RunMode, Trial, TrialHeader, TrialId,
-};
+use treering_model::{Fact, Metric, RunMode, Trial, TrialHeader, TrialId};
 use treering_script::ConfigError;
 
+use super::origins::{CONTENT_FACT, DIGEST_FACT, LINES_FACT, ROWS_FACT, row_digest, row_key};
 use super::{ImportFile, ResultPosition};
 use crate::{ImportedTrial, OutputOutline, PhaseRows};
 
-/// Names of the facts about the origin of a trial.
+/// Names of facts about the file of a trial.
 const FILE_FACT: &str = "import.file";
-const LINES_FACT: &str = "import.lines";
-const DIGEST_FACT: &str = "import.digest";
-const CONTENT_FACT: &str = "import.content";
 const TEST_FACT: &str = "import.mmtests_test";
 const ITERATION_FACT: &str = "import.mmtests_iteration";
-
-/// Names of the facts that tell the origin of an imported trial.
-pub const ORIGIN_FACTS: [&str; 4] = [IMPORT_FACT, DIGEST_FACT, LINES_FACT, CONTENT_FACT];
 
 /// Remarks about the outputs of the files, each with its place.
 pub fn remarks(files: &[ImportFile]) -> Vec<String> {
@@ -149,7 +142,13 @@ pub fn completed_trial(
         label: label.to_owned(),
         ..TrialHeader::new(TrialId::new(), foreign.workload, RunMode::Classic)
     };
-    let content = foreign.stands_alone.then(|| row_digests(&foreign));
+    let rows_of_table = foreign.stands_alone.then(|| {
+        let each = |digest: fn(&ForeignTrial, &Metric) -> String| {
+            let digests = foreign.metrics.iter().map(|metric| digest(&foreign, metric));
+            digests.collect::<Vec<String>>().join(" ")
+        };
+        [(CONTENT_FACT, each(row_digest)), (ROWS_FACT, each(row_key))]
+    });
     let mut trial = foreign.with(beginning);
     let (first, last) = found.lines;
     let lines = match found.nth {
@@ -161,7 +160,7 @@ pub fn completed_trial(
         (LINES_FACT, lines),
         (DIGEST_FACT, file.digest.text()),
     ];
-    facts.extend(content.map(|digest| (CONTENT_FACT, digest)));
+    facts.extend(rows_of_table.into_iter().flatten());
     if let Some(ResultPosition { iteration, test, .. }) = &file.position {
         facts.push((TEST_FACT, test.clone()));
         facts.push((ITERATION_FACT, iteration.to_string()));
@@ -169,75 +168,4 @@ pub fn completed_trial(
     let facts = facts.into_iter().map(|(name, value)| Fact { name: name.to_owned(), value });
     trial.facts.extend(facts);
     (trial, rows)
-}
-
-/// Digests of the rows of a trial, in the order of its metrics, with spaces between: each of the
-/// name, the time and the facts of the trial and of the value.
-fn row_digests(trial: &ForeignTrial) -> String {
-    let digests = trial.metrics.iter().map(|metric| row_digest(trial, metric));
-    digests.collect::<Vec<String>>().join(" ")
-}
-
-fn row_digest(trial: &ForeignTrial, metric: &Metric) -> String {
-    let mut digest = Fingerprint::new();
-    let mut add = |part: &str| {
-        digest.add(part.as_bytes());
-        digest.add(&[0]);
-    };
-    add(&trial.name);
-    add(&format!("{:?}", trial.started_unix_ms));
-    // The first round is told only in a table that has a second one, which may come later.
-    let is_told = |fact: &&Fact| fact.name != ROUND_FACT || fact.value != "1";
-    let facts = trial.facts.iter().filter(is_told);
-    facts.flat_map(|fact| [&fact.name, &fact.value]).for_each(|part| add(part));
-    add(&metric.name);
-    add(&metric.value.to_string());
-    digest.text()
-}
-
-/// Origin of what was imported: the digest of a row, or that of a file and the lines of the output
-/// in it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum TrialOrigin {
-    /// A row of a table, which may stand in another file tomorrow.
-    Row(String),
-    /// An output of a tool.
-    Place {
-        /// Digest of the file.
-        digest: String,
-        /// Lines of the output in the file.
-        lines: String,
-    },
-}
-
-/// Origins of a trial with these facts: one for each row of a table, in the order of its metrics,
-/// or that of an output; none if it was not imported.
-pub fn origins_of<'f>(facts: impl Iterator<Item = &'f Fact> + Clone) -> Vec<TrialOrigin> {
-    let fact =
-        |name: &str| facts.clone().find(|fact| fact.name == name).map(|fact| fact.value.clone());
-    if fact(IMPORT_FACT).is_none() {
-        return Vec::new();
-    }
-    if let Some(rows) = fact(CONTENT_FACT) {
-        return rows.split(' ').map(|row| TrialOrigin::Row(row.to_owned())).collect();
-    }
-    let place = fact(DIGEST_FACT).zip(fact(LINES_FACT));
-    place.map(|(digest, lines)| TrialOrigin::Place { digest, lines }).into_iter().collect()
-}
-
-/// Leaves out the rows of a trial of a table whose origins are known.
-pub fn without_rows(trial: &mut Trial, is_known: impl Fn(&TrialOrigin) -> bool) {
-    let rows = origins_of(trial.facts.iter());
-    let kept: Vec<bool> = rows.iter().map(|row| !is_known(row)).collect();
-    let texts = rows.into_iter().zip(&kept).filter_map(|(row, kept)| match row {
-        TrialOrigin::Row(digest) if *kept => Some(digest),
-        _ => None,
-    });
-    let text = texts.collect::<Vec<String>>().join(" ");
-    let Some(content) = trial.facts.iter_mut().find(|fact| fact.name == CONTENT_FACT) else {
-        return;
-    };
-    content.value = text;
-    let mut of_metrics = kept.into_iter();
-    trial.metrics.retain(|_| of_metrics.next().unwrap_or(true));
 }

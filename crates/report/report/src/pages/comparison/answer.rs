@@ -6,7 +6,9 @@ use treering_model::{Unit, counted};
 
 use super::ComparisonView;
 use super::series::JobSeries;
-use super::tables::{by_metric, interval_as, label, ratio_as, turned, value, verdict};
+use super::tables::{
+    better_heading, by_metric, interval_as, label, ratio_as, turned, value, verdict,
+};
 use super::words::{emulated, hidden, sentences};
 use super::{jobs, title};
 use crate::{Block, Cell, Column, Report, Table, Warning};
@@ -86,7 +88,7 @@ fn table(rows: &[&MetricComparison], several_jobs: bool, several_contenders: boo
     let keys = columns.len();
     columns.extend([
         Column::text("verdict"),
-        Column::mixed("times as good"),
+        Column::mixed(better_heading(rows.iter().take(ROWS_MAX).copied())),
         Column::range("interval", Unit::Count),
         Column::mixed("base"),
         Column::mixed("new"),

@@ -4,7 +4,7 @@
 use treering_analysis::compare::{MetricComparison, Verdict};
 use treering_model::{Unit, counted};
 
-use super::tables::{interval_as, label, turned, value, verdict};
+use super::tables::{better_heading, interval_as, label, turned, value, verdict};
 use super::words::percentage;
 use crate::{Cell, Column, Table};
 
@@ -78,7 +78,8 @@ impl<'o> JobSeries<'o> {
             Column::text("better by").right(),
         ]);
         if !is_single {
-            columns.extend([Column::range("times as good", Unit::Count), Column::text("verdict")]);
+            let heading = better_heading(rows.iter().take(ROWS_MAX).map(|(_, row)| *row));
+            columns.extend([Column::range(heading, Unit::Count), Column::text("verdict")]);
         }
         let caption = self.caption(first.filter(|_| metrics == 0), rows.len());
         let mut table = Table::new("answer", &caption, columns).with_keys(keys);

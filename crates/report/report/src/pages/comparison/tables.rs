@@ -332,8 +332,24 @@ pub(super) const fn turned(better: BetterDirection) -> fn(f64) -> f64 {
     }
 }
 
-/// Cell of the interval that agrees with the verdict; for operations within one run, of the
-/// uncorrected interval.
+/// Heading of a column of ratios of which more is better, and of differences where there is no
+/// ratio.
+pub(super) fn better_heading<'c>(
+    rows: impl IntoIterator<Item = &'c MetricComparison>,
+) -> &'static str {
+    let (mut ratios, mut differences) = (0, 0);
+    for row in rows {
+        ratios += usize::from(row.ratio.is_some());
+        differences += usize::from(row.ratio.is_none() && row.difference.is_some());
+    }
+    match (ratios, differences) {
+        (_, 0) => "times as good",
+        (0, _) => "difference",
+        _ => "times as good, or difference",
+    }
+}
+
+/// Interval cell that agrees with the verdict; for operations within one run, their own interval.
 pub(super) fn interval(comparison: &MetricComparison) -> Cell {
     interval_as(comparison, |ratio| ratio)
 }

@@ -24,23 +24,17 @@ impl Data for HistoryData<'_> {
 struct SeriesData<'h> {
     workload: &'h str,
     mode: &'static str,
-    #[serde(skip_serializing_if = "str::is_empty")]
     job: &'h str,
-    #[serde(skip_serializing_if = "str::is_empty")]
     variant: &'h str,
     metric: &'h str,
     unit: &'static str,
     better: &'static str,
     points: Vec<PointData<'h>>,
     changes: Vec<ChangeData<'h>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     environment: Vec<EnvironmentData<'h>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     suspect: Option<SuspectData>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     noise: Option<NoiseData>,
     has_memory: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     memory_seen_from: Option<f64>,
 }
 
@@ -63,12 +57,10 @@ struct ChangeData<'h> {
     between: (usize, usize),
     levels: (f64, f64),
     ratio: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     interval: Option<(f64, f64)>,
     p_value: f64,
     worse: bool,
     facts: Vec<FactData<'h>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     known: Option<&'h str>,
 }
 

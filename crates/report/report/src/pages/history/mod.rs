@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use treering_analysis::history::{
-    ChangedFact, EnvironmentChange, FEWEST_POINTS, History, HistorySeries, LevelShift, SeriesPoint,
-    SuspectPoint,
+    ChangedFact, EnvironmentChange, FEWEST_POINTS, History, HistorySeries, KnownChange, LevelShift,
+    SeriesPoint, SuspectPoint,
 };
 use treering_model::Unit;
 use treering_stats::SeriesMemory;
@@ -177,7 +177,7 @@ pub(crate) fn sentences(series: &HistorySeries) -> Vec<String> {
             _ = write!(text, "; {} changed from {} to {}", fact.name, fact.before, fact.after);
         }
         if let Some(known) = &shift.known {
-            _ = write!(text, "; {}", known.acknowledgement.reason);
+            _ = write!(text, "; {}", bare_reason(known));
         }
         sentences.push(text + ".");
     }
@@ -197,13 +197,28 @@ pub(crate) fn sentences(series: &HistorySeries) -> Vec<String> {
     }
     if let Some(noise) = &series.noise {
         sentences.push(format!(
-            "{}: from {} on the points scatter {:.1} times as much.",
+            "{}: from {} on the points {}.",
             title(series),
             series.points[noise.index].key,
-            noise.ratio
+            scatter_words(noise.ratio)
         ));
     }
     sentences
+}
+
+/// Words for a change of scatter: `scatter 3.1 times as much`.
+fn scatter_words(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio >= 1.0 => format!("scatter {ratio:.1} times as much"),
+        ratio if ratio > 0.0 => format!("scatter less, by a factor of {:.1}", 1.0 / ratio),
+        _ => "scatter no more".to_owned(),
+    }
+}
+
+/// Reason of a known change, without the word that stands before it.
+fn bare_reason(known: &KnownChange) -> &str {
+    let reason = known.acknowledgement.reason.as_str();
+    reason.strip_prefix("known:").map_or(reason, str::trim_start)
 }
 
 fn overview(history: &History, view: &HistoryView<'_>) -> Table {
@@ -267,7 +282,7 @@ pub(crate) fn changes(series: &HistorySeries) -> Table {
             Cell::some_text(&interval),
             Cell::text(p_value(shift.p_value)),
             match (&shift.known, shift.is_worse) {
-                (Some(known), _) => Cell::text(format!("known: {}", known.acknowledgement.reason)),
+                (Some(known), _) => Cell::text(format!("known: {}", bare_reason(known))),
                 (None, true) => Cell::toned("worse", Tone::Bad),
                 (None, false) => Cell::toned("better", Tone::Good),
             },

@@ -130,7 +130,9 @@ impl TableReader {
             let why = format!("line {first} gives {name} the other better direction");
             return Err(RowFault::whole(why));
         }
-        let count = self.counts.entry((key.clone(), metric.name.clone())).or_default();
+        // A link may come later, and is no part of what was measured.
+        let measured = RowKey { link: String::new(), ..key.clone() };
+        let count = self.counts.entry((measured, metric.name.clone())).or_default();
         if *count > 0 && has_round {
             let name = shortened(&metric.name);
             let why = format!("a row above has the same round and metric {name}");

@@ -1,0 +1,160 @@
+//! Storing of imported trials: each once, and a corrected value in the place of the old one.
+
+use std::path::Path;
+
+use treering_model::{Annotation, AnnotationKind, Fact, Trial, TrialId, counted};
+use treering_registry::{
+    ImportState, KnownOrigins, ORIGIN_FACTS, PhaseRows, correction_reason, events_of, take_place,
+};
+use treering_store::{Filter, Store, StoreError};
+
+use crate::clock;
+use crate::failure::Failure;
+use crate::places;
+use crate::storage::{failure, open_to_write};
+
+/// Maximum number of trials that are each named; more are counted.
+const NAMED_MAX: usize = 3;
+
+/// Import of a trial.
+#[derive(Clone, Copy)]
+pub(super) struct TrialImport<'i> {
+    /// Name of the file.
+    pub(super) file: &'i str,
+    /// True for a trial of an export, which nobody has corrected: another one is another run.
+    pub(super) is_exported: bool,
+    /// True to store it once more.
+    pub(super) again: bool,
+}
+
+/// The store, and the origins of the trials in it.
+pub(super) struct TrialImporter {
+    store: Store,
+    known: KnownOrigins,
+    /// A note for each trial that was in the store already.
+    skipped: Vec<String>,
+    /// A note for each trial with corrected values.
+    corrected: Vec<String>,
+}
+
+impl TrialImporter {
+    pub(super) fn open(named: Option<&Path>) -> Result<Self, Failure> {
+        let place = match named {
+            Some(place) => place.to_owned(),
+            None => places::default_store()?,
+        };
+        let store = open_to_write(&place)?;
+        Self::of(store).map_err(|error| failure(&error))
+    }
+
+    fn of(store: Store) -> Result<Self, StoreError> {
+        let trials = store.trials(&Filter::default())?;
+        let facts = store.facts(&ORIGIN_FACTS)?;
+        let of_trials = facts.chunk_by(|(one, _), (other, _)| one == other).map(|of_trial| {
+            let facts: Vec<&Fact> = of_trial.iter().map(|(_, fact)| fact).collect();
+            (of_trial[0].0, facts)
+        });
+        let known = KnownOrigins::new(trials.iter().map(|known| known.trial), of_trials);
+        Ok(Self { store, known, skipped: Vec::new(), corrected: Vec::new() })
+    }
+
+    /// Notes on the trials that were in the store already or were corrected; many are counted.
+    pub(super) fn notes(self) -> Vec<String> {
+        let counted_from = |notes: Vec<String>, all: &str| {
+            if notes.len() <= NAMED_MAX {
+                return notes;
+            }
+            vec![format!("{} {all}", counted(notes.len(), "output"))]
+        };
+        let skipped = "already in the store: skipped (--again stores them once more)";
+        let corrected = "with other values than in the store: corrected, the old ones are excluded \
+                         (--again keeps both)";
+        let mut notes = counted_from(self.corrected, corrected);
+        notes.extend(counted_from(self.skipped, skipped));
+        notes
+    }
+
+    /// Stores a trial unless it is stored already, since a duplicate would look like another run. A
+    /// trial with another value for a row of the store takes the place of the old one.
+    pub(super) fn keep(
+        &mut self,
+        trial: &Trial,
+        rows: &PhaseRows,
+        import: TrialImport<'_>,
+    ) -> Result<bool, Failure> {
+        let about = &trial.beginning;
+        let again = import.again;
+        let state = self.known.state(trial);
+        if let ImportState::Known(there) = state
+            && (there == about.trial || !again)
+        {
+            let hint = if there == about.trial { "" } else { " (--again stores it once more)" };
+            self.skipped.push(format!(
+                "'{}' of {} is already in the store as {there}: skipped{hint}",
+                about.label, about.workload
+            ));
+            return Ok(false);
+        }
+        let mut trial = trial.clone();
+        if !again {
+            self.known.without_known(&mut trial);
+        }
+        match state {
+            ImportState::Corrects(old) if !again && !import.is_exported => {
+                self.correct(&mut trial, &old, rows, import.file)?;
+            }
+            _ => self.store(&trial, rows)?,
+        }
+        self.known.know(&trial);
+        Ok(true)
+    }
+
+    /// Stores a trial in the place of others, which are excluded with the reason.
+    fn correct(
+        &mut self,
+        trial: &mut Trial,
+        old: &[TrialId],
+        rows: &PhaseRows,
+        file: &str,
+    ) -> Result<(), Failure> {
+        let loaded = old.iter().map(|old| self.store.load(*old));
+        let loaded: Vec<Trial> =
+            loaded.collect::<Result<_, _>>().map_err(|error| failure(&error))?;
+        let mut what = take_place(trial, &loaded).join("; ");
+        if what.is_empty() {
+            "the link is another".clone_into(&mut what);
+        }
+        // Killed in between, the next import of the file goes on here.
+        let reason = correction_reason(file, trial, &what);
+        self.annotate(old, &AnnotationKind::Excluded { reason })?;
+        self.store(trial, rows)?;
+        let names: Vec<String> = old.iter().map(ToString::to_string).collect();
+        self.corrected.push(format!(
+            "{file}: '{}': {what}: corrected, {} is excluded (--again keeps both)",
+            trial.beginning.label,
+            names.join(", ")
+        ));
+        Ok(())
+    }
+
+    fn store(&mut self, trial: &Trial, rows: &PhaseRows) -> Result<(), Failure> {
+        let mut recorder = self.store.recorder().copying();
+        for event in events_of(trial, rows) {
+            recorder.record(&event).map_err(|error| failure(&error))?;
+        }
+        drop(recorder);
+        let own = [trial.beginning.trial];
+        if let Some(reason) = trial.exclusion() {
+            self.annotate(&own, &AnnotationKind::Excluded { reason: reason.to_owned() })?;
+        }
+        for change in Annotation::acknowledgements(&trial.annotations) {
+            self.annotate(&own, &AnnotationKind::Acknowledged(change.clone()))?;
+        }
+        Ok(())
+    }
+
+    fn annotate(&mut self, trials: &[TrialId], change: &AnnotationKind) -> Result<(), Failure> {
+        let annotated = self.store.annotate(trials, clock::trial_unix_ms(), change);
+        annotated.map_err(|error| failure(&error))
+    }
+}

@@ -1,0 +1,103 @@
+//! `needs`: how many further rounds unclear campaigns are told, how many settle four of five of
+//! them, and how many of them the told ones settle: the tables of `docs/evidence/rounds.md`.
+//!
+//!     cargo run --release -p treering-stats --example needs
+
+#![expect(clippy::disallowed_macros, reason = "an example prints its tables")]
+#![expect(clippy::unwrap_used, reason = "a table has all of its cells or none")]
+
+mod campaign;
+
+use campaign::{
+    CampaignSetting, EFFECTS, FAMILIES, FIRST_ROUNDS, MARGIN, NoiseKind, SeededNoise,
+    UnclearCampaign, VARIATIONS, median_typical, settled_by, unclear,
+};
+
+/// Campaigns that are begun for each setting.
+const CAMPAIGNS: usize = 200;
+/// Fewest unclear campaigns of a setting.
+const FEWEST: usize = 40;
+/// Most rounds that are simulated to find the number that is enough.
+const MOST_ENOUGH: u32 = 5_000;
+
+/// Results for a noise, a family and a true difference.
+struct NeedsCell {
+    unclear: usize,
+    /// Median of the typical further rounds, and the fewest that settle four of five.
+    typical: u32,
+    enough: Option<u32>,
+    /// Campaigns that the larger number settles, of those that have one.
+    settled: usize,
+    told: usize,
+}
+
+impl NeedsCell {
+    fn new(setting: CampaignSetting, noise: &mut SeededNoise) -> Option<Self> {
+        let mut campaigns = unclear(setting, CAMPAIGNS, noise);
+        if campaigns.len() < FEWEST {
+            return None;
+        }
+        let enough = enough(&mut campaigns, noise);
+        let (mut settled, mut told) = (0, 0);
+        for unclear in &mut campaigns {
+            let Some(most) = unclear.needed.pessimistic else { continue };
+            told += 1;
+            settled += usize::from(unclear.campaign.is_settled(most, noise));
+        }
+        let typical = median_typical(&campaigns) - FIRST_ROUNDS;
+        Some(Self { unclear: campaigns.len(), typical, enough, settled, told })
+    }
+
+    /// Typical further rounds over those that are enough.
+    fn ratio(&self) -> Option<f64> {
+        self.enough.map(|enough| f64::from(self.typical) / f64::from(enough))
+    }
+}
+
+/// The fewest further rounds that settle four of five of these campaigns, in steps of a tenth.
+fn enough(campaigns: &mut [UnclearCampaign], noise: &mut SeededNoise) -> Option<u32> {
+    let mut further = 1;
+    while further < MOST_ENOUGH {
+        if settled_by(campaigns, FIRST_ROUNDS + further, noise) * 5 >= campaigns.len() * 4 {
+            return Some(further);
+        }
+        further += 1 + further / 10;
+    }
+    None
+}
+
+fn main() {
+    println!("| a run varies by | noise | family | {} |", EFFECTS.map(percent).join(" | "));
+    println!("|---|---|---|{}", "---|".repeat(EFFECTS.len()));
+    let mut ratios: Vec<f64> = Vec::new();
+    for kind in NoiseKind::ALL {
+        for variation in VARIATIONS {
+            for family in FAMILIES {
+                let cells = EFFECTS.map(|effect| {
+                    let effect = effect * MARGIN.ln_1p();
+                    let setting = CampaignSetting { family, kind, variation, effect };
+                    NeedsCell::new(setting, &mut SeededNoise(7 + family as u64))
+                });
+                ratios.extend(cells.iter().flatten().filter_map(NeedsCell::ratio));
+                let texts: Vec<String> = cells.iter().map(text).collect();
+                println!("| {variation} | {kind:?} | {family} | {} |", texts.join(" | "));
+            }
+        }
+    }
+    ratios.sort_unstable_by(f64::total_cmp);
+    let above = ratios.iter().filter(|ratio| **ratio > 2.0).count();
+    let largest = ratios.last().unwrap();
+    println!("\n{} cells, largest ratio {largest:.1}, above 2: {above}", ratios.len());
+}
+
+fn percent(effect: f64) -> String {
+    format!("{:.0} %", 100.0 * (effect * MARGIN.ln_1p()).exp_m1())
+}
+
+/// Typical and enough further rounds, the share that the larger number settles, and the campaigns.
+fn text(cell: &Option<NeedsCell>) -> String {
+    let Some(cell) = cell else { return "–".to_owned() };
+    let enough = cell.enough.map_or_else(|| "?".to_owned(), |enough| enough.to_string());
+    let share = 100 * cell.settled / cell.told.max(1);
+    format!("{} of {enough}; {share} of {}", cell.typical, cell.unclear)
+}

@@ -1,0 +1,165 @@
+//! Steps of level or memory: points that remember each other wander, which looks like levels. A
+//! step stands if the levels explain the history clearly better than a memory does without them,
+//! or if the step is large for points with that memory.
+//!
+//! Not here: the search for steps (`level_shift`). Both explanations are compared by the logarithm
+//! of their remaining variance, as likelihoods are. `docs/evidence/history.md` has the alarms of
+//! histories with a memory.
+//!
+//! Source: Romano, Rigaill, Runge & Fearnhead, Journal of the American Statistical Association 117,
+//! 2022 (changes of level in autocorrelated noise).
+
+use crate::quantile::median;
+use crate::series::noise::{BY_MEDIAN_DEVIATION, FEWEST_FOR_CAUTION, memory};
+
+/// Deviations beyond so many robust standard deviations count as so many: an outlier decides
+/// nothing.
+const REACH: f64 = 6.0;
+/// Number of times that the levels have to gain the logarithm of the number of points over a
+/// memory.
+const GAIN_OF_LEVELS: f64 = 2.5;
+/// Gain of a step beside a memory: so much, and so many logarithms of the number of points.
+const GAIN_OF_STEP: (f64, f64) = (5.0, 2.0);
+/// Correlations of neighbouring points that are tried, in hundredths.
+const CORRELATIONS: [u8; 20] =
+    [0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95];
+
+/// Place among `starts` of the step that a memory explains best, if one explains any; `None` if
+/// all of them stand. `residuals` gives the distances of the values from levels with other starts.
+/// A scatter below `smallest_scatter` is not believed.
+pub(crate) fn remembered_step(
+    values: &[f64],
+    starts: &[usize],
+    residuals: impl Fn(&[usize]) -> Vec<f64>,
+    smallest_scatter: f64,
+) -> Option<usize> {
+    if starts.is_empty() {
+        return None;
+    }
+    let count = values.len() as f64;
+    let around = residuals(starts);
+    let reach = REACH * robust_deviation(&around).max(smallest_scatter);
+    let of_levels = variance_within(&around, reach);
+    let of_memory = MemoryFit::new(&residuals(&[]), &[]).variance(reach);
+    let gain = count * (of_memory / of_levels).ln();
+    let seen = memory(values, starts).filter(|_| values.len() >= FEWEST_FOR_CAUTION);
+    let is_memory_seen = seen.is_some_and(|seen| seen.is_seen);
+    if !gain.is_finite() || (gain >= GAIN_OF_LEVELS * count.ln() && !is_memory_seen) {
+        return None;
+    }
+    let both = MemoryFit::new(&around, starts);
+    let reach = REACH * both.robust_deviation().max(smallest_scatter);
+    let of_both = both.variance(reach);
+    let gain_of = |at: usize| {
+        let mut others = starts.to_vec();
+        others.remove(at);
+        let without = MemoryFit::new(&residuals(&others), &others).variance(reach);
+        count * (without / of_both).ln()
+    };
+    let gains = (0..starts.len()).map(|at| (at, gain_of(at)));
+    let weakest = gains.min_by(|one, other| one.1.total_cmp(&other.1));
+    let (always, by_length) = GAIN_OF_STEP;
+    weakest.filter(|(_, gain)| *gain < always + by_length * count.ln()).map(|(at, _)| at)
+}
+
+/// Standard deviation as for normal values, from the median distance.
+fn robust_deviation(residuals: &[f64]) -> f64 {
+    let distances: Vec<f64> = residuals.iter().map(|residual| residual.abs()).collect();
+    BY_MEDIAN_DEVIATION * median(&distances).unwrap_or(0.0)
+}
+
+fn variance_within(residuals: &[f64], reach: f64) -> f64 {
+    let squares = residuals.iter().map(|residual| residual.abs().min(reach).powi(2));
+    squares.sum::<f64>() / residuals.len() as f64
+}
+
+/// Residuals of levels that remember the point before, each as new as a correlation leaves it.
+struct MemoryFit {
+    /// News of each point, for each correlation.
+    news: Vec<Vec<f64>>,
+}
+
+impl MemoryFit {
+    /// Fit to the residuals of levels that begin at `starts`, where nothing is remembered.
+    fn new(residuals: &[f64], starts: &[usize]) -> Self {
+        let news_at = |correlation: f64| {
+            let first = (1.0 - correlation * correlation).sqrt();
+            let news = |(at, residual): (usize, &f64)| match at {
+                0 => first * residual,
+                at if starts.contains(&at) => first * residual,
+                at => residual - correlation * residuals[at - 1],
+            };
+            residuals.iter().enumerate().map(news).collect()
+        };
+        Self { news: CORRELATIONS.map(|percent| news_at(f64::from(percent) / 100.0)).into() }
+    }
+
+    /// Least variance over all correlations.
+    fn variance(&self, reach: f64) -> f64 {
+        self.news.iter().map(|news| variance_within(news, reach)).fold(f64::INFINITY, f64::min)
+    }
+
+    fn robust_deviation(&self) -> f64 {
+        self.news.iter().map(|news| robust_deviation(news)).fold(f64::INFINITY, f64::min)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::remembered_step;
+
+    fn noise(i: usize) -> f64 {
+        (i * i * 7919 % 1009) as f64 / 1009.0 * 3.4 - 1.7
+    }
+
+    fn step_of_memory(values: &[f64], starts: &[usize]) -> Option<usize> {
+        let residuals = |starts: &[usize]| -> Vec<f64> {
+            let ends: Vec<usize> =
+                [0].into_iter().chain(starts.iter().copied()).chain([values.len()]).collect();
+            let of_level = |ends: &[usize]| {
+                let level = &values[ends[0]..ends[1]];
+                let mean = level.iter().sum::<f64>() / level.len() as f64;
+                level.iter().map(move |value| value - mean).collect::<Vec<f64>>()
+            };
+            ends.windows(2).flat_map(of_level).collect()
+        };
+        remembered_step(values, starts, residuals, 0.0)
+    }
+
+    #[test]
+    fn a_step_stands_and_a_walk_has_none() {
+        let stepped: Vec<f64> =
+            (0..60).map(|i| noise(i) + if i < 40 { 0.0 } else { 4.0 }).collect();
+        assert_eq!(step_of_memory(&stepped, &[40]), None);
+        let mut at = 0.0;
+        let walk: Vec<f64> = (0..60)
+            .map(|i| {
+                at = 0.9 * at + noise(i);
+                at
+            })
+            .collect();
+        let level =
+            |from: usize, to: usize| walk[from..to].iter().sum::<f64>() / (to - from) as f64;
+        let apart = |at: &usize| (level(0, *at) - level(*at, 60)).abs();
+        let start = (10..50).max_by(|a, b| apart(a).total_cmp(&apart(b))).unwrap();
+        assert_eq!(step_of_memory(&walk, &[start]), Some(0), "{start}");
+    }
+
+    #[test]
+    fn a_large_step_stands_among_points_with_a_memory() {
+        let mut at = 0.0;
+        let walk: Vec<f64> = (0..60)
+            .map(|i| {
+                at = 0.8 * at + noise(i);
+                at + if i < 40 { 0.0 } else { 20.0 }
+            })
+            .collect();
+        assert_eq!(step_of_memory(&walk, &[40]), None);
+    }
+
+    #[test]
+    fn values_that_are_mostly_equal_have_steps() {
+        let values: Vec<f64> = (0..20).map(|i| if i < 17 { 1.0 } else { 4.0 }).collect();
+        assert_eq!(step_of_memory(&values, &[17]), None);
+    }
+}
