@@ -24,7 +24,7 @@ pub(crate) const TABLE: [(u8, &str); 21] = [
     (1, "`compare` and `report` with `--gate`: a primary metric is worse"),
     (1, "`history` and `watch` with `--gate`: a worse level began within the newest points"),
     (1, "`run fio --check`: fio and treering differ"),
-    (1, "`bisect-step`: the kernel of this revision is worse than the good one"),
+    (1, "`kernel bisect-step`: the kernel of this revision is worse than the good one"),
     (REFUSED, "`doctor --guard`: the device is in use or not empty, and would not be formatted"),
     (
         KERNEL_UNUSABLE,
@@ -62,7 +62,7 @@ pub(crate) const TABLE: [(u8, &str); 21] = [
     (70, "a bug in treering"),
     (
         SKIPPED,
-        "`bisect-step`: this revision cannot be judged: it does not build, does not boot, a trial \
+        "`kernel bisect-step`: this revision cannot be judged: it does not build, does not boot, a trial \
          fails, or a primary metric is unclear",
     ),
     (130, "native mode: stopped by SIGINT or SIGTERM; the finished tasks are in the store"),
@@ -74,7 +74,7 @@ pub(crate) const TABLE: [(u8, &str); 21] = [
     (255, "classic mode of mdtest and ior: the run failed, as with the originals under MPI"),
     (
         BISECTION_ENDS,
-        "`bisect-step`: anything else went wrong, also what has a code of its own elsewhere; \
+        "`kernel bisect-step`: anything else went wrong, also what has a code of its own elsewhere; \
          `git bisect run` ends, and no revision is blamed",
     ),
 ];

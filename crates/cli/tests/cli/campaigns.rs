@@ -426,7 +426,7 @@ fn a_resumed_plan_leaves_the_trees_of_others_and_says_how_to_remove_them() {
         );
         fs::write(work.join(".treering-run"), mark).unwrap();
         let ran = program.run(&resume).ends_with(3);
-        assert!(ran.stderr.contains("treering clean "), "{ran}");
+        assert!(ran.stderr.contains("treering lab clean "), "{ran}");
         assert!(tree.exists(), "{ran}");
     }
     // None of that counts as a trial that failed.

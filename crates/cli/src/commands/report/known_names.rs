@@ -72,7 +72,7 @@ fn names(unknown: &str, known: BTreeSet<&str>) -> String {
 }
 
 /// Hint with the known metrics, those nearest to an unknown one first.
-pub(super) fn metrics(unknown: &str, known: &BTreeSet<String>) -> String {
+pub(crate) fn nearest_metrics(unknown: &str, known: &BTreeSet<String>) -> String {
     let edits = |name: &&str| MetricEdits::between(unknown, name).sum();
     let mut nearest: Vec<&str> = known.iter().map(String::as_str).collect();
     nearest.sort_by_cached_key(edits);

@@ -62,13 +62,7 @@ impl ImageLibrary {
         refuse_other_names(name)?;
         let folder = self.directory.join(name);
         if !folder.is_dir() {
-            let known_names = self.names();
-            let listing = if known_names.is_empty() {
-                "no image is saved".to_owned()
-            } else {
-                known_names.join(", ")
-            };
-            return Err(unfit(format!("there is no saved image '{name}' ({listing})")));
+            return Err(self.no_image(name));
         }
         let wrong =
             |why: String| LabError::from(DeviceError::BadImage { name: name.to_owned(), why });
@@ -96,6 +90,10 @@ impl ImageLibrary {
         Ok(image)
     }
 
+    fn no_image(&self, name: &str) -> LabError {
+        LabError::NoImage { name: name.to_owned(), known: self.names() }
+    }
+
     /// Removes the image of this name, damaged or not.
     ///
     /// # Errors
@@ -104,7 +102,7 @@ impl ImageLibrary {
         refuse_other_names(name)?;
         let folder = self.directory.join(name);
         if !fs::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_dir()) {
-            return Err(unfit(format!("there is no saved image '{name}'")));
+            return Err(self.no_image(name));
         }
         for file in [RECORD, CONTENT] {
             remove_if_exists(&folder.join(file))?;

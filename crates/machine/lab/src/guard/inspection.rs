@@ -165,6 +165,11 @@ impl Inspection {
         self.obstacles.iter().any(|obstacle| !obstacle.is_erasable())
     }
 
+    /// True if the path is no block device at all.
+    pub(crate) fn is_no_device(&self) -> bool {
+        self.obstacles.iter().any(|obstacle| matches!(obstacle, FormatObstacle::NotABlockDevice))
+    }
+
     /// Examined users and regions of the device, in words.
     pub fn examined_parts(&self) -> Vec<String> {
         if self.bytes == 0 {

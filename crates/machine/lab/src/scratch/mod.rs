@@ -21,7 +21,7 @@ use copy::ImageCopier;
 pub use fresh_copy::{FreshCopyComparison, FreshCopyError};
 pub use likeness::FilesystemProfile;
 
-/// Name of the copy in a directory of the user; `treering clean` knows it.
+/// Name of the copy in a directory of the user; `treering lab clean` knows it.
 const TREE: &str = "copy-1";
 /// Entries of a fresh filesystem.
 const FRESH: [&str; 1] = ["lost+found"];
@@ -185,8 +185,8 @@ impl ScratchFilesystem {
     /// Releases image and mount, or removes the copy in a directory of the user.
     ///
     /// # Errors
-    /// When something is in use or cannot be removed; `treering lab release` and `treering clean`
-    /// remove that later.
+    /// When something is in use or cannot be removed; `treering lab release` and
+    /// `treering lab clean` remove that later.
     pub(crate) fn release(mut self) -> Result<(), LabError> {
         self.free()
     }
