@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::{Args, Command, Subcommand};
+use clap::{ArgGroup, Args, Command, Subcommand};
 use treering_fio::Fio;
 use treering_model::workloads::load::LatencyBound;
 use treering_script::Workload;
@@ -68,23 +68,23 @@ Each probe is a trial of the store: `treering list`, and so is the answer: `tree
 
 Behind `fio` stand the options of `treering run fio`; they hold for every probe.";
 
-/// Group of the options that bound a latency, of which at least one is needed.
-const BOUNDS: &str = "latency bounds";
+/// Options that bound a latency, of which at least one is needed.
+const BOUNDS: [&str; 4] = ["p50", "p95", "p99", "p999"];
 
 /// Options of the search.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LoadArgs {
     /// Half of the requests are to end within this time, such as 300us, 5ms or 1s.
-    #[arg(long, value_name = "TIME", value_parser = latency, group = BOUNDS)]
+    #[arg(long, value_name = "TIME", value_parser = latency)]
     pub(crate) p50: Option<Duration>,
     /// 95 % of the requests are to end within this time.
-    #[arg(long, value_name = "TIME", value_parser = latency, group = BOUNDS)]
+    #[arg(long, value_name = "TIME", value_parser = latency)]
     pub(crate) p95: Option<Duration>,
     /// 99 % of the requests are to end within this time.
-    #[arg(long, value_name = "TIME", value_parser = latency, group = BOUNDS)]
+    #[arg(long, value_name = "TIME", value_parser = latency)]
     pub(crate) p99: Option<Duration>,
     /// 99.9 % of the requests are to end within this time.
-    #[arg(long, value_name = "TIME", value_parser = latency, group = BOUNDS)]
+    #[arg(long, value_name = "TIME", value_parser = latency)]
     pub(crate) p999: Option<Duration>,
     /// Seconds of a probe; at low rates longer, so that five requests may exceed each latency.
     #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = period)]
@@ -138,7 +138,7 @@ pub(super) fn load_command(options: fn(Command) -> Command) -> Command {
         .about("The load is the requests of a fio job file, offered by the clock")
         .long_about(None);
     LoadArgs::augment_args(Command::new(LOAD))
-        .mut_group(BOUNDS, |bounds| bounds.required(true).multiple(true))
+        .group(ArgGroup::new("bounds").args(BOUNDS).required(true).multiple(true))
         .about("Search the highest rate of requests at which a latency is kept")
         .long_about(None)
         .after_help(LOAD_HELP)
