@@ -14,7 +14,7 @@ pub(crate) const KERNEL_UNUSABLE: u8 = 1;
 pub(crate) const SKIPPED: u8 = 125;
 
 /// Codes with their meanings, the numbers ascending.
-pub(crate) const TABLE: [(u8, &str); 21] = [
+pub(crate) const TABLE: [(u8, &str); 23] = [
     (0, "done"),
     (
         1,
@@ -59,12 +59,14 @@ pub(crate) const TABLE: [(u8, &str); 21] = [
         "`load`: not even the lowest rate keeps the latency, or the time was over before the \
          answer",
     ),
+    (5, "classic mode of bonnie++: stopped by SIGINT or SIGTERM, as with the original"),
     (70, "a bug in treering"),
     (
         SKIPPED,
-        "`kernel bisect-step`: this revision cannot be judged: it does not build, does not boot, a trial \
-         fails, or a primary metric is unclear",
+        "`kernel bisect-step`: this revision cannot be judged: it does not build, does not \
+         boot, a trial fails, or a primary metric is unclear",
     ),
+    (128, "classic mode of fio: stopped by SIGINT or SIGTERM, as with the original"),
     (130, "native mode: stopped by SIGINT or SIGTERM; the finished tasks are in the store"),
     (
         130,
@@ -74,8 +76,8 @@ pub(crate) const TABLE: [(u8, &str); 21] = [
     (255, "classic mode of mdtest and ior: the run failed, as with the originals under MPI"),
     (
         BISECTION_ENDS,
-        "`kernel bisect-step`: anything else went wrong, also what has a code of its own elsewhere; \
-         `git bisect run` ends, and no revision is blamed",
+        "`kernel bisect-step`: anything else went wrong, also what has a code of its own \
+         elsewhere; `git bisect run` ends, and no revision is blamed",
     ),
 ];
 

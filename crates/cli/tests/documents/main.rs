@@ -219,19 +219,30 @@ fn the_first_example_of_a_page_ends_with_its_exit_code() {
         let text = fs::read_to_string(root_of_project().join(page)).unwrap();
         let first = blocks(&text).swap_remove(0);
         assert!(first.text.contains(&format!("# ends with {code}\n")), "{page} names its code");
-        let program = Program::new(env!("CARGO_BIN_EXE_treering"));
-        // In memory as printed, but in a place of its own.
-        let memory = format!("/dev/shm/treering-example-{}", std::process::id());
-        fs::create_dir(&memory).unwrap();
-        let mut command = Command::new("sh");
-        let script = first.text.replace("/dev/shm/", &format!("{memory}/"));
-        program.prepare(&mut command).args(["-e", "-c", &script]).current_dir(program.home());
-        let path = Path::new(env!("CARGO_BIN_EXE_treering")).parent().unwrap().display();
-        command.env("PATH", format!("{path}:/usr/bin:/bin"));
-        let ran = FinishedCommand::run(&mut command);
-        fs::remove_dir_all(&memory).unwrap();
-        ran.ends_with(*code);
+        // A machine that slows down while it runs drifts, and the gate says so: then once more.
+        let drifted = "--accept drifting";
+        let ran = (0..3).map(|_| run_first(&first.text));
+        let ran = ran.into_iter().find(|ran| !ran.stderr.contains(drifted));
+        match ran {
+            Some(ran) => _ = ran.ends_with(*code),
+            None => skip("the machine slowed down during each of three comparisons"),
+        }
     }
+}
+
+/// Runs a block as printed, in memory, but in a place of its own.
+fn run_first(text: &str) -> FinishedCommand {
+    let program = Program::new(env!("CARGO_BIN_EXE_treering"));
+    let memory = format!("/dev/shm/treering-example-{}", std::process::id());
+    fs::create_dir(&memory).unwrap();
+    let mut command = Command::new("sh");
+    let script = text.replace("/dev/shm/", &format!("{memory}/"));
+    program.prepare(&mut command).args(["-e", "-c", &script]).current_dir(program.home());
+    let path = Path::new(env!("CARGO_BIN_EXE_treering")).parent().unwrap().display();
+    command.env("PATH", format!("{path}:/usr/bin:/bin"));
+    let ran = FinishedCommand::run(&mut command);
+    fs::remove_dir_all(&memory).unwrap();
+    ran
 }
 
 /// True if the external programs that a block needs are installed; prints a skip message otherwise.

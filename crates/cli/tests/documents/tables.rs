@@ -19,8 +19,8 @@ pub(crate) const INSTEAD: &[(&str, &str, &str)] = &[
     ),
     (
         "compare examples/plans/threads.toml",
-        "compare threads.toml",
-        "takes minutes: a smaller plan of the same name",
+        "compare threads.toml --resume",
+        "takes minutes: a smaller plan of the same name, which ran before",
     ),
     ("compare … ", "compare --filesystems ext4,xfs ", "stands for any options"),
     ("--with-fio=/opt/fio/bin/fio", "--with-fio", "a fio of the reader's own"),
@@ -135,6 +135,7 @@ workload = "fs_mark"
 options = { files = 20, size = "4K" }
 sweep = { threads = [1, 2, 4] }
 END
+treering compare threads.toml --quiet
 "#;
 
 /// A finished campaign of two directories, under the name of the page's.

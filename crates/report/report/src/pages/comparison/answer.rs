@@ -83,7 +83,7 @@ fn table(rows: &[&MetricComparison], several_jobs: bool, several_contenders: boo
     let keys = columns.len();
     columns.extend([
         Column::text("verdict"),
-        Column::mixed("times as good"),
+        Column::mixed("× as good"),
         Column::range("interval", Unit::Count),
         Column::mixed("base"),
         Column::mixed("new"),
