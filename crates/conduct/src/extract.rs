@@ -176,7 +176,7 @@ impl Git {
         let read = self.answers.by_ref().take(ANSWER_BYTES_MAX).read_line(&mut answer);
         read.map_err(|error| cannot("read from", &error))?;
         answer.trim_end().parse().map_err(|_| {
-            let what = answer.trim_end().escape_default();
+            let what = answer.trim_end().escape_debug();
             unexpected(&format!("no size of a file: '{what}'"))
                 .hint("the repository must be complete")
         })

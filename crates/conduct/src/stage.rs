@@ -337,7 +337,8 @@ fn quiet(
     let mut cautions = Vec::new();
     let settled = settle(mounted.root(), &limits, stop)?;
     if !settled.is_quiet {
-        let message = format!("{} bytes were not yet written back", settled.dirty_bytes);
+        let mebibytes = settled.dirty_bytes as f64 / f64::from(1 << 20);
+        let message = format!("{mebibytes:.1} MiB were not yet written back");
         cautions.push(Caution { code: CautionCode::NotQuiet, message });
     }
     let (dropped, caution) = about_caches(&drop_and_verify(mounted.root())?);

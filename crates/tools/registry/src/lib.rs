@@ -20,7 +20,7 @@ pub use files::{
     origins_of, read_files, remarks, without_rows,
 };
 pub use import::{FileScan, ImportReader, ImportResult, OutputOutline, ToolOutput, import, tools};
-use mmtests::{ResultFile, beginnings, results};
+use mmtests::{ResultFile, beginnings, results, tests};
 pub use treering_kit::import::Remark;
 pub use treering_kit::import::rows::PhaseRows;
 pub use treering_kit::import::source::{ImportError, TextSource};

@@ -76,7 +76,7 @@ impl ImageLibrary {
         let record: ImageRecord =
             serde_json::from_slice(&text).map_err(|error| wrong(format!("{RECORD}: {error}")))?;
         if record.name != name {
-            return Err(wrong(format!("it was saved as '{}'", record.name.escape_default())));
+            return Err(wrong(format!("it was saved as '{}'", record.name.escape_debug())));
         }
         let known = by_name(&record.filesystem).filter(|known| known.mkfs().is_some());
         let filesystem = known.ok_or_else(|| wrong("its filesystem is unknown".to_owned()))?;
@@ -172,7 +172,7 @@ fn refuse_other_names(name: &str) -> Result<(), LabError> {
     if is_name(name) {
         return Ok(());
     }
-    let name = name.escape_default();
+    let name = name.escape_debug();
     Err(unfit(format!(
         "'{name}' is not a name of up to {NAME_LENGTH_MAX} letters, digits, '-', '_' and '.' that \
          begins with a letter or digit"
