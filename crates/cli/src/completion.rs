@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use clap_complete::Shell;
 use clap_complete::engine::CompletionCandidate;
 use clap_complete::env::Shells;
+use treering_conduct::plan::ShippedPlan;
 use treering_datasets::library;
 use treering_filebench as filebench;
 use treering_lab::filesystems as lab_filesystems;
@@ -145,6 +146,11 @@ pub(crate) fn metrics() -> Vec<CompletionCandidate> {
 
 pub(crate) fn profiles() -> Vec<CompletionCandidate> {
     plain(treering_age::profiles().map(|(name, _)| name))
+}
+
+/// Names of the plans that are inside the program.
+pub(crate) fn shipped_plans() -> Vec<CompletionCandidate> {
+    plain(ShippedPlan::all().iter().map(|plan| plan.name))
 }
 
 pub(crate) fn plans() -> Vec<CompletionCandidate> {

@@ -12,8 +12,8 @@ pub(crate) const KERNEL_UNUSABLE: u8 = 1;
 /// `git bisect` is to skip the revision, which cannot be judged.
 pub(crate) const SKIPPED: u8 = 125;
 
-/// Exit codes with their meanings, in ascending order.
-pub(crate) const TABLE: [(u8, &str); 21] = [
+/// Codes with their meanings, the numbers ascending.
+pub(crate) const TABLE: [(u8, &str); 23] = [
     (0, "done"),
     (
         1,
@@ -23,7 +23,7 @@ pub(crate) const TABLE: [(u8, &str); 21] = [
     (1, "`compare` and `report` with `--gate`: a primary metric is worse"),
     (1, "`history` and `watch` with `--gate`: a worse level began within the newest points"),
     (1, "`run fio --check`: fio and treering differ"),
-    (1, "`bisect-step`: the kernel of this revision is worse than the good one"),
+    (1, "`kernel bisect-step`: the kernel of this revision is worse than the good one"),
     (REFUSED, "`doctor --guard`: the device is in use or not empty, and would not be formatted"),
     (
         KERNEL_UNUSABLE,
@@ -58,12 +58,14 @@ pub(crate) const TABLE: [(u8, &str); 21] = [
         "`load`: not even the lowest rate keeps the latency, or the time was over before the \
          answer",
     ),
+    (5, "classic mode of bonnie++: stopped by SIGINT or SIGTERM, as with the original"),
     (70, "a bug in treering"),
     (
         SKIPPED,
-        "`bisect-step`: this revision cannot be judged: it does not build, does not boot, a trial \
-         fails, or a primary metric is unclear",
+        "`kernel bisect-step`: this revision cannot be judged: it does not build, does not \
+         boot, a trial fails, or a primary metric is unclear",
     ),
+    (128, "classic mode of fio: stopped by SIGINT or SIGTERM, as with the original"),
     (130, "native mode: stopped by SIGINT or SIGTERM; the finished tasks are in the store"),
     (
         130,
@@ -73,8 +75,8 @@ pub(crate) const TABLE: [(u8, &str); 21] = [
     (255, "classic mode of mdtest and ior: the run failed, as with the originals under MPI"),
     (
         BISECTION_ENDS,
-        "`bisect-step`: anything else went wrong, also what has a code of its own elsewhere; \
-         `git bisect run` ends, and no revision is blamed",
+        "`kernel bisect-step`: anything else went wrong, also what has a code of its own \
+         elsewhere; `git bisect run` ends, and no revision is blamed",
     ),
 ];
 

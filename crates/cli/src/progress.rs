@@ -1,15 +1,16 @@
 //! Progress of a native run: a bar on a terminal, a line per operation in a pipe.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, stderr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use treering_age::operations_of;
 use treering_engine::RunProgress;
-use treering_model::{SinkError, TaskTotals, TrialEvent, TrialSink};
+use treering_model::{Caution, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_report::pages::tools::progress::{AgingLines, task_line};
 
 use crate::classic_output::say;
@@ -30,13 +31,18 @@ pub(crate) struct ProgressShow {
     phase: String,
     /// Printer of lines about the layouts of an aging run; `None` for other runs.
     aging: Option<AgingLines>,
+    /// True if a caution that was said for an earlier trial of the plan is not said again.
+    is_of_plan: bool,
 }
+
+/// Codes of the cautions that this process has said for trials of its plan.
+static SAID: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 impl ProgressShow {
     /// Starts the display of a run of `operations` operations.
     pub(crate) fn begin(operations: u64, progress: &Arc<RunProgress>) -> Self {
         if !stderr().is_terminal() || is_dumb() || is_launched() {
-            return Self { bar: None, ticker: None, phase: String::new(), aging: None };
+            return Self::of(None, None);
         }
         let bar = ProgressBar::new(operations);
         let template = "{bar:24} {pos}/{len}  {msg}  {prefix}  left {eta}";
@@ -44,7 +50,21 @@ impl ProgressShow {
             bar.set_style(style);
         }
         let ticker = Ticker::begin(bar.clone(), Arc::clone(progress));
-        Self { bar: Some(bar), ticker: Some(ticker), phase: String::new(), aging: None }
+        Self::of(Some(bar), Some(ticker))
+    }
+
+    const fn of(bar: Option<ProgressBar>, ticker: Option<Ticker>) -> Self {
+        Self { bar, ticker, phase: String::new(), aging: None, is_of_plan: false }
+    }
+
+    /// Says a caution only for the first of the plan's trials that has it; the page counts all.
+    pub(crate) fn of_plan(self) -> Self {
+        Self { is_of_plan: true, ..self }
+    }
+
+    /// True if the caution is to be said now.
+    fn is_news(&self, caution: &Caution) -> bool {
+        !self.is_of_plan || SAID.lock().is_ok_and(|mut said| said.insert(caution.code.name()))
     }
 
     /// Adds a line for each measured layout.
@@ -83,7 +103,7 @@ impl TrialSink for ProgressShow {
                 }
             }
             TrialEvent::TaskEnded(task) => self.task_ended(task),
-            TrialEvent::Cautioned(caution) => {
+            TrialEvent::Cautioned(caution) if self.is_news(caution) => {
                 let words = format!("caution: {} ({})", caution.message, caution.code.name());
                 self.say(&words);
             }

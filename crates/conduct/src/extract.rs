@@ -177,8 +177,8 @@ impl Git {
         let read = self.answers.by_ref().take(ANSWER_BYTES_MAX).read_line(&mut answer);
         read.map_err(|error| cannot("read from", &error))?;
         answer.trim_end().parse().map_err(|_| {
-            let shown = answer.trim_end().escape_default();
-            unexpected(&format!("no size of a file: '{shown}'"))
+            let what = answer.trim_end().escape_debug();
+            unexpected(&format!("no size of a file: '{what}'"))
                 .hint("the repository must be complete")
         })
     }

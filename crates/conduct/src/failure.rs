@@ -146,6 +146,7 @@ impl From<LabError> for Failure {
             LabError::Io { action: "cannot find", source, .. } => {
                 source.kind() == io::ErrorKind::NotFound
             }
+            LabError::NotADirectory { .. } | LabError::NoImage { .. } => true,
             _ => false,
         };
         let kind = if is_named_wrongly { FailureKind::Usage } else { FailureKind::Environment };
@@ -166,7 +167,9 @@ impl From<FreshCopyError> for Failure {
 impl From<TraceFilesError> for Failure {
     fn from(error: TraceFilesError) -> Self {
         match &error {
-            TraceFilesError::Unopened { path, error } => Self::of_path(path, error),
+            TraceFilesError::Unopened { path, error: cause } => {
+                Self::of_path(path, cause).maybe_hint(error.hint())
+            }
             _ => Self::environment(error.to_string()).maybe_hint(error.hint()),
         }
     }

@@ -340,7 +340,8 @@ fn settle_and_drop_caches(
     let mut cautions = Vec::new();
     let settled = settle(mounted.root(), &limits, stop)?;
     if !settled.is_quiet {
-        let message = format!("{} bytes were not yet written back", settled.dirty_bytes);
+        let mebibytes = settled.dirty_bytes as f64 / f64::from(1 << 20);
+        let message = format!("{mebibytes:.1} MiB were not yet written back");
         cautions.push(Caution { code: CautionCode::NotQuiet, message });
     }
     let (dropped, caution) = cache_drop_fact(&drop_and_verify(mounted.root())?);

@@ -114,7 +114,7 @@ impl CautionCode {
                 "run as root, or compare only with runs that did not drop caches either"
             }
             Self::AppendedToExisting => {
-                "empty the working directory first (`treering clean DIR` for what a killed run \
+                "empty the working directory first (`treering lab clean DIR` for what a killed run \
                  left)"
             }
             Self::MayNotFit => "use a larger filesystem, fewer trees or a smaller data set",

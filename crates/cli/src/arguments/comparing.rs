@@ -57,22 +57,7 @@ pub(crate) struct CompareArgs {
     pub(crate) page: PageArgs,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct PlanArgs {
-    #[command(subcommand)]
-    pub(crate) verb: PlanVerb,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum PlanVerb {
-    /// Print a plan that is inside the program, as a TOML file to change.
-    Show {
-        /// Name of the plan, as `treering compare --list` prints it.
-        name: String,
-    },
-}
-
-/// Observations in addition to the measurements. Given with a plan, these options replace its own.
+/// What is watched beside the measuring. Given with a plan, these stand instead of its own.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Observing")]
 pub(crate) struct ObserveArgs {
@@ -393,8 +378,9 @@ Exits with 0 if the kernel of this revision is as good as the good one, with 1 i
 125 if that cannot be said: it does not build, does not boot, a trial fails, or the result is
 unclear. Any other failure exits with 255, which ends `git bisect run` and blames no revision.
   git bisect start BAD GOOD
-  git bisect run treering bisect-step --good ../good.deb --build 'make -j8 bzImage' plan.toml
-  git bisect run treering bisect-step --good ../good --build ./package.sh --kernel out.deb plan.toml";
+  git bisect run treering kernel bisect-step --good ../good.deb --build 'make -j8 bzImage' plan.toml
+  git bisect run treering kernel bisect-step --good ../good --build ./package.sh --kernel out.deb \\
+    plan.toml";
 
 const REPORT_HELP: &str = "\
 Rounds of one campaign are paired by their number, other trials with the same parameters by nearness
@@ -416,6 +402,8 @@ pub(crate) enum KernelVerb {
     ///
     /// Exit code 1 says that one of them cannot be used for guests.
     Check(KernelCheckArgs),
+    /// Judge the kernel of one revision against a good one, for `git bisect run`.
+    BisectStep(BisectStepArgs),
 }
 
 #[derive(Debug, Args)]

@@ -15,7 +15,8 @@ use treering_script::Workload;
 use super::{classic_command, command, link, named};
 use crate::completion::{
     Candidates, campaigns, caution_codes, comparison_formats, datasets, export_forms, filesystems,
-    labels, metrics, page_formats, personalities, plans, profiles, trials, workloads,
+    labels, metrics, page_formats, personalities, plans, profiles, shipped_plans, trials,
+    workloads,
 };
 
 #[derive(Debug, Args)]
@@ -63,25 +64,26 @@ pub(crate) fn as_link(workload: &'static dyn Workload) -> Command {
 /// Command line that begins with this word, with completion candidates for its options.
 pub(crate) fn to_complete(program: &OsString) -> Command {
     let tool = link(std::slice::from_ref(program)).and_then(named);
-    with_candidates(match tool {
+    let command = match tool {
         Some(workload) => as_link(workload),
         None => command(treering_registry::workloads()),
-    })
+    };
+    with_candidates(command, "")
 }
 
-/// Adds candidates to the options of the command and of its subcommands.
-fn with_candidates(command: Command) -> Command {
+/// The command with candidates for its options, and for those of the commands below it.
+fn with_candidates(command: Command, above: &str) -> Command {
     let name = command.get_name().to_owned();
     command
         .mut_args(|arg| {
-            let known = candidates(&name, &arg);
+            let known = candidates(above, &name, &arg);
             match known {
                 Some(known) => arg.add(ArgValueCandidates::new(known)),
                 None if is_path(&arg) => arg.value_hint(ValueHint::AnyPath),
                 None => arg,
             }
         })
-        .mut_subcommands(with_candidates)
+        .mut_subcommands(|below| with_candidates(below, &name))
 }
 
 /// True for an option that takes a path. Imitated tools have paths as plain text.
@@ -91,11 +93,14 @@ fn is_path(arg: &Arg) -> bool {
     arg.get_value_hint() == ValueHint::Unknown && names.iter().any(|name| is_named_so(name))
 }
 
-fn candidates(command: &str, arg: &Arg) -> Option<Candidates> {
+fn candidates(above: &str, command: &str, arg: &Arg) -> Option<Candidates> {
     let is_option = arg.get_long().is_some();
     let candidates: Candidates = match (command, arg.get_id().as_str()) {
         ("show", "trial") | (_, "trials") => trials,
-        ("show", "name") | ("compilebench", "dataset") => datasets,
+        ("show", "name") if above == "plan" => shipped_plans,
+        ("show", "name") if above == "age" => profiles,
+        ("show", "name") if above == "dataset" => datasets,
+        ("compilebench", "dataset") => datasets,
         ("filebench", "workload" | "file") => personalities,
         (_, "workload") => workloads,
         ("report", "baseline" | "contender") | (_, "label") => labels,

@@ -1,4 +1,4 @@
-//! Arguments of `treering history` and of `treering overview`, which show the same series.
+//! Arguments of `treering history` and of `treering store overview`, which show the same series.
 
 use std::path::PathBuf;
 
@@ -72,9 +72,9 @@ pub(crate) struct SeriesArgs {
     after_help = "The file needs no server and loads nothing. It begins with a table of small charts, a row for each
 metric of each job, a column for each variant, the most recent changes for the worse first; from
 there links lead to every series, comparison and trial, and can be bookmarked.
-  treering overview -o store.html
-  treering overview --by kernel -o kernels.html
-  treering overview --plan nightly --recent 10 -o nightly.html"
+  treering store overview -o store.html
+  treering store overview --by kernel -o kernels.html
+  treering store overview --plan nightly --recent 10 -o nightly.html"
 )]
 pub(crate) struct OverviewArgs {
     #[command(flatten)]

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::{OutputArgs, StoreArgs};
+use super::{MergeArgs, OutputArgs, OverviewArgs, PackArgs, StoreArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct KeepArgs {
@@ -31,4 +31,10 @@ pub(crate) enum KeepVerb {
         #[command(flatten)]
         store: StoreArgs,
     },
+    /// Write the whole store into one HTML file: every series, comparison and trial.
+    Overview(OverviewArgs),
+    /// Write trials into one file for others: figures, environment and plan, without names.
+    Pack(PackArgs),
+    /// Add the trials of a pack to the store, without duplicates.
+    Merge(MergeArgs),
 }

@@ -10,10 +10,10 @@ mod history;
 mod images;
 mod io500;
 mod keeping;
+mod lab;
 mod layout;
 mod links;
 mod output;
-mod playing;
 mod quantities;
 mod settings;
 mod sharing;
@@ -25,7 +25,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
+use treering_model::nearest::by_nearness;
 use treering_script::Workload;
 
 use crate::colour;
@@ -35,24 +37,24 @@ pub(crate) use annotating::{DeleteArgs, ExcludeArgs, IncludeArgs, LabelArgs};
 pub(crate) use classic::{GenerateArgs, classic_os_words, classic_words, is_called};
 use classic::{link, named};
 pub(crate) use comparing::{
-    BisectStepArgs, CompareArgs, KernelArgs, KernelCheckArgs, KernelVerb, PageArgs, PlanArgs,
-    PlanVerb, QuickArgs, ReportArgs, RootArgs,
+    BisectStepArgs, CompareArgs, KernelArgs, KernelCheckArgs, KernelVerb, PageArgs, QuickArgs,
+    ReportArgs, RootArgs,
 };
 pub(crate) use completing::{CompletionsArgs, ManArgs, as_link, to_complete};
 pub(crate) use history::{HistoryArgs, OverviewArgs, SeriesArgs};
 pub(crate) use images::{ImageArgs, ImageVerb};
 pub(crate) use io500::{IO500, InstalledArgs, Io500ListArgs, LIST, REHEARSE};
 pub(crate) use keeping::{KeepArgs, KeepVerb};
+pub(crate) use lab::{CleanArgs, DiskArgs, LabArgs, LabVerb};
 pub(crate) use layout::LayoutArgs;
 pub(crate) use links::LinksArgs;
 pub(crate) use output::{OutputArgs, format_of};
-pub(crate) use playing::DiskArgs;
 use quantities::period;
 pub(crate) use quantities::{metric_names, percentage, size, width};
 use settings::argument;
 pub(crate) use settings::{settings, settings_of_words};
 pub(crate) use sharing::{MergeArgs, PackArgs, RepeatArgs};
-pub(crate) use sweeping::{LOAD, LoadArgs, SweepArgs};
+pub(crate) use sweeping::{LOAD, LoadArgs, PlanArgs, PlanVerb, SweepArgs};
 pub(crate) use tracing::{
     CostArgs, PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
 };
@@ -110,34 +112,22 @@ pub(crate) enum Verb {
     Export(ExportArgs),
     /// Import the logs of other tools, and trials exported by treering.
     Import(ImportArgs),
-    /// Write trials into one file for others: figures, environment and plan, without names.
-    Pack(PackArgs),
-    /// Add the trials of a pack to the store, without duplicates.
-    Merge(MergeArgs),
-    /// Repeat the runs of a pack here, compare the results, and list what cannot be the same.
-    Repeat(RepeatArgs),
     /// Compare stored trials: better, worse, the same or unclear.
     Report(ReportArgs),
     /// Show the results of each kernel, day or commit in a row, and where their level changed.
     History(HistoryArgs),
-    /// Write the whole store into one HTML file: every series, comparison and trial.
-    Overview(OverviewArgs),
-    /// Show the curves of a plan whose jobs or variants were swept over values, and their knees.
-    Sweep(SweepArgs),
     /// Measure a new point of a series, in turns with an anchor that never changes.
     Watch(WatchArgs),
-    /// Check the store, and give back space that it no longer uses.
+    /// Use the store as a whole: check it, pack trials for others, merge theirs, write an overview.
     Store(KeepArgs),
     /// List, show, record and import data sets: the source trees that compilebench works on.
     Dataset(DatasetArgs),
     /// Compare filesystems under a workload: freshly made, on one device, in interleaved rounds.
     Compare(Box<CompareArgs>),
-    /// Show the plans that are inside the program.
+    /// Show the plans inside the program, the curves of a swept plan; repeat the plan of a pack.
     Plan(PlanArgs),
-    /// Check kernels for guests before a plan uses them.
+    /// Check kernels for guests before a plan uses them; judge one for `git bisect run`.
     Kernel(KernelArgs),
-    /// Judge the kernel of one revision against a good one, for `git bisect run`.
-    BisectStep(BisectStepArgs),
     /// Record the block I/O requests that a program causes; show and plot traces.
     Trace(TraceArgs),
     /// Show what can be measured on this machine, how precisely, and which commands to try next.
@@ -146,21 +136,35 @@ pub(crate) enum Verb {
     Layout(LayoutArgs),
     /// Keep aged filesystems as images that plans start from: list, show, verify, restore.
     Image(ImageArgs),
-    /// Show which filesystems can be made here, and release what killed runs left behind.
+    /// Show which filesystems can be made here, and remove what killed runs left behind.
     Lab(LabArgs),
     /// Create links with the names of the classic tools: compilebench, fs_mark, fio and the others.
     Links(LinksArgs),
-    /// Remove what a killed run left behind in a directory.
-    ///
-    /// While a native run goes on, a mark in its directory (`.treering-run`) lists each tree before
-    /// it is made, and its identity once it is. Only trees of that identity are removed. Anything
-    /// else under such a name stays, as does everything if another user left the mark or it was
-    /// copied from another directory, and you are told why.
-    Clean(CleanArgs),
     /// Print a shell completion script.
     Completions(CompletionsArgs),
     /// Write the man pages to a directory.
     Man(ManArgs),
+    /// Old spelling of `treering store pack`.
+    #[command(hide = true)]
+    Pack(PackArgs),
+    /// Old spelling of `treering store merge`.
+    #[command(hide = true)]
+    Merge(MergeArgs),
+    /// Old spelling of `treering store overview`.
+    #[command(hide = true)]
+    Overview(OverviewArgs),
+    /// Old spelling of `treering plan repeat`.
+    #[command(hide = true)]
+    Repeat(RepeatArgs),
+    /// Old spelling of `treering plan sweep`.
+    #[command(hide = true)]
+    Sweep(SweepArgs),
+    /// Old spelling of `treering kernel bisect-step`.
+    #[command(hide = true)]
+    BisectStep(BisectStepArgs),
+    /// Old spelling of `treering lab clean`.
+    #[command(hide = true)]
+    Clean(CleanArgs),
 }
 
 /// Location of the store.
@@ -284,60 +288,6 @@ pub(crate) struct DoctorArgs {
     pub(crate) guard: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct LabArgs {
-    #[command(subcommand)]
-    pub(crate) verb: LabVerb,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum LabVerb {
-    /// List the mounts, loop devices and images that treering made and has not removed, and the
-    /// plan for which this machine is rebooted.
-    List {
-        #[command(flatten)]
-        output: OutputArgs,
-        #[command(flatten)]
-        root: RootArgs,
-    },
-    /// Release what dead runs left behind, and end the reboots of a plan. Only what treering itself
-    /// made is touched.
-    Release {
-        /// Only show what would be released.
-        #[arg(long)]
-        dry_run: bool,
-        #[command(flatten)]
-        root: RootArgs,
-    },
-    /// Attach a played disk: an empty loop device that answers when a modelled disk would. Prints
-    /// its node, and keeps it until Ctrl-C; then says what the disk had to do.
-    Disk(DiskArgs),
-    /// Play a disk on the FUSE connection on standard input; its image is on standard output.
-    #[command(hide = true)]
-    Play {
-        /// Path of the image, for messages.
-        image: PathBuf,
-        /// The name of the disk.
-        name: String,
-        /// Description of the disk in TOML.
-        text: String,
-    },
-    /// List the filesystems that can be made and mounted here, and what the others lack.
-    Filesystems {
-        #[command(flatten)]
-        output: OutputArgs,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CleanArgs {
-    /// The directory in which a killed run worked.
-    pub(crate) dir: PathBuf,
-    /// Only show what would be removed.
-    #[arg(long)]
-    pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Args)]
@@ -534,7 +484,9 @@ pub(crate) fn old_names(workloads: &[&'static dyn Workload]) -> Vec<&'static str
 pub(crate) fn parse(typed: &[OsString]) -> Result<ArgMatches, clap::Error> {
     let command = command(treering_registry::workloads()).color(colour::remember(typed));
     let classic = link(typed).or_else(|| typed.get(1)?.to_str()).and_then(named);
-    let Some(workload) = classic else { return command.try_get_matches_from(typed) };
+    let Some(workload) = classic else {
+        return command.try_get_matches_from(typed).map_err(with_nearest_verb);
+    };
     let skipped = if link(typed).is_some() { 1 } else { 2 };
     let rest: Vec<OsString> = typed.iter().skip(skipped).cloned().collect();
     let words: Option<Vec<String>> =
@@ -548,9 +500,25 @@ pub(crate) fn parse(typed: &[OsString]) -> Result<ArgMatches, clap::Error> {
     command.try_get_matches_from(["treering".into(), name.into()].into_iter().chain(rest))
 }
 
-/// Exit code for an invalid command line: that of the imitated tool, or else treering's own.
+/// The error with the nearest verb as its only suggestion: the parser's are in the order of their
+/// declaration.
+fn with_nearest_verb(mut refused: clap::Error) -> clap::Error {
+    let context = |kind| refused.get(kind);
+    let (Some(ContextValue::String(typed)), Some(ContextValue::Strings(suggested))) =
+        (context(ContextKind::InvalidSubcommand), context(ContextKind::SuggestedSubcommand))
+    else {
+        return refused;
+    };
+    let nearest = by_nearness(typed, suggested.iter().map(String::as_str));
+    let nearest = nearest.first().map(|verb| (*verb).to_owned()).into_iter().collect();
+    refused.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(nearest));
+    refused
+}
+
+/// The exit code for a command line that is wrong: the imitated tool's own, where one is meant.
 pub(crate) fn usage_exit(typed: &[OsString]) -> u8 {
-    if typed.get(1).is_some_and(|verb| verb == "bisect-step") {
+    let words = typed.iter().skip(1);
+    if words.skip_while(|verb| *verb == "kernel").next().is_some_and(|verb| verb == "bisect-step") {
         return crate::exit_codes::BISECTION_ENDS;
     }
     let classic = link(typed).or_else(|| typed.get(1)?.to_str()).and_then(named);

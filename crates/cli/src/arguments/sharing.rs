@@ -56,9 +56,9 @@ impl PackArgs {
 const PACK_HELP: &str = "\
 One file has all that the store keeps of the trials, and their plan. Names of machines and users,
 paths and serial numbers are replaced, and what is replaced is shown before anything is written.
-  treering pack --plan filesystems --dry-run
-  treering pack --plan filesystems -o result.pack
-  treering merge result.pack                      # where it was sent to";
+  treering store pack --plan filesystems --dry-run
+  treering store pack --plan filesystems -o result.pack
+  treering store merge result.pack                      # where it was sent to";
 
 #[derive(Debug, Args)]
 #[command(after_help = MERGE_HELP)]
@@ -76,8 +76,8 @@ pub(crate) struct MergeArgs {
 const MERGE_HELP: &str = "\
 All trials are added or none. Trials that are in the store already are left as they are; one that
 has the ID of another trial is refused, and so is a pack that was damaged or changed.
-  treering merge result.pack --dry-run
-  treering merge result.pack --store results.treering";
+  treering store merge result.pack --dry-run
+  treering store merge result.pack --store results.treering";
 
 #[derive(Debug, Args)]
 #[command(after_help = REPEAT_HELP)]
@@ -123,6 +123,6 @@ const REPEAT_HELP: &str = "\
 The plan, or the run without a plan, is run here with its job files, which the pack has. The trials
 of the pack are added to the store, and each variant is compared with itself: packed, and here.
 Devices are made, formatted and guarded as by compare.
-  treering repeat result.pack --dry-run
-  treering repeat result.pack
-  treering repeat result.pack --block /dev/sdb --erase /dev/sdb";
+  treering plan repeat result.pack --dry-run
+  treering plan repeat result.pack
+  treering plan repeat result.pack --block /dev/sdb --erase /dev/sdb";

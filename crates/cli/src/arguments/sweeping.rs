@@ -1,24 +1,45 @@
-//! Arguments of `treering sweep` and `treering load`: curves, and the search for a rate.
+//! Arguments of `treering plan` and `treering load`: plans, their curves, and the search on one.
 
 use std::time::Duration;
 
-use clap::{Args, Command};
+use clap::{ArgGroup, Args, Command, Subcommand};
 use treering_fio::Fio;
 use treering_model::workloads::load::LatencyBound;
 use treering_script::Workload;
 
 use super::quantities::{latency, period, rate};
 use super::settings::argument;
-use super::{FIO, OutputArgs, StoreArgs};
+use super::{FIO, OutputArgs, RepeatArgs, StoreArgs};
 
 pub(crate) use treering_conduct::load::LOAD;
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    #[command(subcommand)]
+    pub(crate) verb: PlanVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PlanVerb {
+    /// List the plans that are inside the program, by question, as `treering compare --list` does.
+    List,
+    /// Print a plan that is inside the program, as a TOML file to change.
+    Show {
+        /// Name of the plan, as `treering plan list` prints it.
+        name: String,
+    },
+    /// Show the curves of a plan whose jobs or variants were swept over values, and their knees.
+    Sweep(SweepArgs),
+    /// Run what a pack has here as well, and compare: what came of it, and what cannot be the same.
+    Repeat(RepeatArgs),
+}
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A job or a variant of a plan with `sweep = { threads = [1, 4, 16, 64] }` stands for one of each value.
 After `treering compare PLAN`, this shows its curves:
-  treering sweep
-  treering sweep --plan threads --format html -o threads.html")]
+  treering plan sweep
+  treering plan sweep --plan threads --format html -o threads.html")]
 pub(crate) struct SweepArgs {
     /// The newest campaign of this plan [default: the newest campaign with a sweep].
     #[arg(long, value_name = "NAME")]
@@ -47,12 +68,14 @@ Each probe is a trial of the store: `treering list`, and so is the answer: `tree
 
 Behind `fio` stand the options of `treering run fio`; they hold for every probe.";
 
+/// Options that bound a latency, of which at least one is needed.
+const BOUNDS: [&str; 4] = ["p50", "p95", "p99", "p999"];
+
 /// Options of the search.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LoadArgs {
     /// Half of the requests are to end within this time, such as 300us, 5ms or 1s.
-    #[arg(long, value_name = "TIME", value_parser = latency, required_unless_present_any =
-        ["p95", "p99", "p999"])]
+    #[arg(long, value_name = "TIME", value_parser = latency)]
     pub(crate) p50: Option<Duration>,
     /// 95 % of the requests are to end within this time.
     #[arg(long, value_name = "TIME", value_parser = latency)]
@@ -115,6 +138,7 @@ pub(super) fn load_command(options: fn(Command) -> Command) -> Command {
         .about("The load is the requests of a fio job file, offered by the clock")
         .long_about(None);
     LoadArgs::augment_args(Command::new(LOAD))
+        .group(ArgGroup::new("bounds").args(BOUNDS).required(true).multiple(true))
         .about("Search the highest rate of requests at which a latency is kept")
         .long_about(None)
         .after_help(LOAD_HELP)

@@ -7,6 +7,7 @@ use clap::{ArgMatches, FromArgMatches};
 use treering_age::{AgeWorkload, MeasuredTree, measured_profile, profile_text, profiles};
 use treering_conduct::extract_history;
 use treering_model::Ending;
+use treering_model::nearest::suggestion;
 use treering_observe::census::census;
 use treering_report::pages::history::spread;
 use treering_report::{Cell, Column, Report, Table};
@@ -71,7 +72,7 @@ fn show(name: &str) -> Result<ExitCode, Failure> {
     let text = profile_text(name).ok_or_else(|| {
         let known: Vec<&str> = profiles().map(|(name, _)| name).collect();
         Failure::usage(format!("there is no profile '{name}'"))
-            .hint(format!("profiles: {}", known.join(", ")))
+            .hint(suggestion(name, &known, "profiles"))
     })?;
     output::with_writer(None, |out| out.write_all(text.as_bytes()))?;
     Ok(ExitCode::SUCCESS)

@@ -1,4 +1,4 @@
-//! `treering clean`: removes what a killed run left in a directory.
+//! `treering lab clean`: removes what a killed run left in a directory.
 
 use std::io::{Write, stdout};
 use std::process::ExitCode;

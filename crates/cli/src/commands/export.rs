@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use treering_report::export::{ExportForm, Exporter};
 use treering_store::{Filter, StoreError};
 
-use super::output::with_writer;
+use super::output::{unknown_format, with_writer};
 use crate::arguments::ExportArgs;
 use crate::failure::Failure;
 use crate::storage::{failure, no_results, open_to_read};
@@ -15,8 +15,7 @@ use crate::storage::{failure, no_results, open_to_read};
 pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let form = ExportForm::by_name(&args.format).ok_or_else(|| {
         let names: Vec<&str> = ExportForm::ALL.into_iter().map(ExportForm::name).collect();
-        let message = format!("--format: '{}' is not one of: {}", args.format, names.join(", "));
-        Failure::usage(message)
+        unknown_format(&args.format, &names)
     })?;
     let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
     let ids = if args.trials.is_empty() {

@@ -20,7 +20,7 @@ use treering_observe::block_trace::StaleInstance;
 use treering_report::pages::machine::lab as page;
 
 use super::compare::Terminal;
-use super::output;
+use super::{clean, output};
 use crate::arguments::{DiskArgs, LabVerb, OutputArgs, size};
 use crate::classic_output::say as note;
 use crate::failure::Failure;
@@ -34,6 +34,7 @@ pub(crate) fn run(verb: &LabVerb) -> Result<ExitCode, Failure> {
         LabVerb::Release { dry_run, root } => release(*dry_run, &root.reboots()),
         LabVerb::Disk(args) => disk(args),
         LabVerb::Play { image, name, text } => play(image, name, text),
+        LabVerb::Clean(args) => return clean::run(args),
         LabVerb::Filesystems { output } => {
             output::write(&page::filesystems(makeable(&open_read_only())), output)
         }

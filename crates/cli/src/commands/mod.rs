@@ -45,9 +45,7 @@ use treering_script::Workload;
 
 pub(crate) use self::compare::run_guest as in_guest;
 pub(crate) use self::many::launched::run as as_rank;
-use crate::arguments::{
-    self, CheckArgs, CompletionsArgs, KernelArgs, KernelVerb, PlanArgs, PlanVerb, Verb,
-};
+use crate::arguments::{self, CheckArgs, CompletionsArgs, KernelArgs, KernelVerb, PlanVerb, Verb};
 use crate::failure::{Failure, Kind, show, show_refused};
 
 /// Handles a command line that the parser rejected: help is printed, fio command lines go to the
@@ -138,9 +136,10 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Store(args) => store::run(&args.verb),
         Verb::Dataset(args) => dataset::run(args.verb),
         Verb::Compare(args) => compare::run(&args),
-        Verb::Plan(PlanArgs { verb: PlanVerb::Show { name } }) => compare::show_shipped(&name),
+        Verb::Plan(args) => plan(&args.verb),
         Verb::Kernel(KernelArgs { verb: KernelVerb::Check(args) }) => compare::check_kernels(&args),
-        Verb::BisectStep(args) => Ok(compare::bisect_step(&args)),
+        Verb::Kernel(KernelArgs { verb: KernelVerb::BisectStep(args) })
+        | Verb::BisectStep(args) => Ok(compare::bisect_step(&args)),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Layout(args) => layout::run(&args),
         Verb::Image(args) => image::run(&args.verb),
@@ -150,6 +149,15 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Clean(args) => clean::run(&args),
         Verb::Completions(args) => completions(&args),
         Verb::Man(args) => man::run(&args),
+    }
+}
+
+fn plan(verb: &PlanVerb) -> Result<ExitCode, Failure> {
+    match verb {
+        PlanVerb::List => compare::list_shipped(None),
+        PlanVerb::Show { name } => compare::show_shipped(name),
+        PlanVerb::Sweep(args) => sweep::run(args),
+        PlanVerb::Repeat(args) => share::repeat(args),
     }
 }
 

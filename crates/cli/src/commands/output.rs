@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
+use treering_model::nearest::nearest;
 use treering_report::formats::plain::{MAIL, Plain};
 use treering_report::formats::terminal::Terminal;
 use treering_report::formats::{self, Format};
@@ -44,9 +45,15 @@ pub(crate) fn check_format(args: &OutputArgs) -> Result<(), Failure> {
 fn format_named(name: &str) -> Result<&'static dyn Format, Failure> {
     formats::by_name(name).ok_or_else(|| {
         let names: Vec<&str> = formats::ALL.iter().map(|format| format.name()).collect();
-        let message = format!("--format: '{name}' is not one of: {}", names.join(", "));
-        Failure::usage(message)
+        unknown_format(name, &names)
     })
+}
+
+/// Failure of a format that is none of these.
+pub(super) fn unknown_format(name: &str, known: &[&str]) -> Failure {
+    let message = format!("--format: '{name}' is not one of: {}", known.join(", "));
+    let meant = nearest(name, known.iter().copied());
+    Failure::usage(message).maybe_hint(meant.map(|meant| format!("did you mean `{meant}`?")))
 }
 
 /// Writes a page, or its data if JSON is requested.

@@ -1,5 +1,5 @@
-//! `treering overview`: the whole store in one HTML file. This module selects the data to read from
-//! the store, and reads a part at a time; `treering_report` writes the file.
+//! `treering store overview`: the whole store in one HTML file. This module chooses what is read
+//! from the store and how much at a time; `treering_report` builds the file.
 
 use std::collections::HashMap;
 use std::io::{self, Write};

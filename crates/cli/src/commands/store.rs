@@ -8,7 +8,7 @@ use treering_model::{Ending, counted};
 use treering_report::pages::machine::store::{StoreFacts, page};
 use treering_store::{Filter, Store, StoreError, TrialState};
 
-use super::output;
+use super::{output, overview, share};
 use crate::arguments::{KeepVerb, OutputArgs, StoreArgs};
 use crate::classic_output::say;
 use crate::colour::is_dumb;
@@ -24,6 +24,9 @@ pub(crate) fn run(verb: &KeepVerb) -> Result<ExitCode, Failure> {
         KeepVerb::Info { store, output } => info(&open_store(store)?, output),
         KeepVerb::Check { store } => check(&open_store(store)?),
         KeepVerb::Vacuum { store } => vacuum(open_store(store)?),
+        KeepVerb::Overview(args) => return overview::run(args),
+        KeepVerb::Pack(args) => return share::pack(args),
+        KeepVerb::Merge(args) => return share::merge(args),
     }?;
     Ok(ExitCode::SUCCESS)
 }

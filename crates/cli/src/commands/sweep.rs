@@ -1,4 +1,4 @@
-//! `treering sweep`: the curves of a campaign whose jobs or variants were swept over values.
+//! `treering plan sweep`: the curves of a campaign whose jobs or variants were swept over values.
 
 use std::process::ExitCode;
 

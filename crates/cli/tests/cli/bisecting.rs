@@ -1,5 +1,5 @@
-//! `treering bisect-step`: its exit codes, and a complete `git bisect run` over made-up revisions
-//! with real kernels. The latter is skipped unless TREERING_KERNELS is set.
+//! `treering kernel bisect-step`: its exit codes, and a complete `git bisect run` over stand-in
+//! revisions with real kernels. The latter is skipped unless TREERING_KERNELS is set.
 
 use std::fs;
 use std::io::Write;

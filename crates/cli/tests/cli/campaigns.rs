@@ -423,7 +423,7 @@ fn a_resumed_plan_keeps_foreign_trees_and_names_the_removal_command() {
         );
         fs::write(work.join(".treering-run"), mark).unwrap();
         let ran = program.run(&resume).ends_with(3);
-        assert!(ran.stderr.contains("treering clean "), "{ran}");
+        assert!(ran.stderr.contains("treering lab clean "), "{ran}");
         assert!(tree.exists(), "{ran}");
     }
     // Refused runs do not count as failed trials.

@@ -375,6 +375,10 @@ fn compressed_files_are_read_and_foreign_directories_refused() {
     fs::write(program.home().join("torn.xz"), &packed[..90]).unwrap();
     program.run(["import", "torn.xz"]).ends_with(2).complains("torn.xz");
     program.run(["import", "."]).ends_with(2).complains("no MMTests results");
+    let other = program.home().join("run-a/iter-0/sqlite/logs");
+    fs::create_dir_all(&other).unwrap();
+    fs::write(other.join("sqlite.log"), "x").unwrap();
+    program.run(["import", "run-a"]).ends_with(2).complains("only those of sqlite");
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn leftovers_of_a_killed_run_are_found_reported_and_removed() {
     let id = trial.beginning.trial.text();
     assert!(refused.stderr.contains(&format!("a run that was killed (trial {id})")), "{refused}");
     let target = dir.canonicalize().unwrap();
-    let hint = format!("hint: `treering clean {}` removes them", target.display());
+    let hint = format!("hint: `treering lab clean {}` removes them", target.display());
     assert!(refused.stderr.contains(&hint), "{refused}");
     assert_eq!(count(&program), 1, "a refused run is no trial");
 

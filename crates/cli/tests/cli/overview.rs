@@ -1,5 +1,5 @@
-//! `treering overview`: the whole store in one file. Its first section, its links to the details,
-//! and hostile names, also in a real browser if one is installed.
+//! `treering store overview`: the whole store in one file. Its first section, its links to the
+//! details, and hostile names, also in a real browser if one is installed.
 
 use std::path::{Path, PathBuf};
 

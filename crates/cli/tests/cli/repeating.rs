@@ -1,5 +1,5 @@
-//! `treering repeat`: repeats the plan of a pack, or its runs, with job files that are only in the
-//! pack; killed merges are cleaned up.
+//! `treering plan repeat`: repeats the plan of a pack, or its run; with job files that are only in
+//! the pack; and cleans up after killed merges.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Sweeps: every combination runs in every round, and `treering sweep` shows the curves.
+//! Sweeps: every combination runs in every round, and `treering plan sweep` shows the curves.
 
 use std::fs;
 use std::path::Path;

@@ -92,7 +92,7 @@ fn finds_a_slowdown(program: &Program, store: &str) -> bool {
     }
     let ran = ran.ends_with(1);
     assert!(ran.stdout.contains("worse"), "{ran}");
-    assert!(ran.stdout.contains("git bisect run treering bisect-step"), "{ran}");
+    assert!(ran.stdout.contains("git bisect run treering kernel bisect-step"), "{ran}");
     true
 }
 

@@ -1,10 +1,12 @@
 //! Runs every command of README.md and docs/ as printed, on an ext4 of 20 GB and with 8 GB of
 //! address space. Long commands are interrupted after some seconds, when they have been accepted
-//! and have begun their work. Commands that are not run as printed are listed in the tables, each
-//! with a reason.
+//! and have begun their work. The exit code of each must be 0, or the one that the page or a table
+//! names, and its output of the format that was asked for. Commands that are not run as printed are
+//! listed in the tables, each with a reason.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod blocks;
+mod runs;
 mod tables;
 
 use std::fs::{self, Permissions};
@@ -18,7 +20,8 @@ use treering_testkit::{
 };
 
 use blocks::{Block, blocks};
-use tables::{FIRST_EXAMPLES, INSTEAD, NEEDS, NOT_RUN, PREPARE, STUBS};
+use runs::{RECORDED, wrong_kinds};
+use tables::{EXITS, FIRST_EXAMPLES, INSTEAD, NEEDS, NOT_RUN, PREPARE, PREPARE_FOR, STUBS};
 
 /// Size of the filesystem mounted at /mnt, in MiB.
 const ROOM_MIB: u64 = 20_480;
@@ -144,6 +147,12 @@ fn every_table_entry_matches_a_page() {
     for (what, _, reason) in INSTEAD {
         assert!(all_commands.contains(what), "no command has {what} ({reason}) any more");
     }
+    for (what, _, reason) in EXITS {
+        assert!(all_commands.contains(what), "no command has {what} ({reason}) any more");
+    }
+    for (page, _) in PREPARE_FOR {
+        assert!(PAGES.contains(page), "{page} is prepared for, and not tested");
+    }
     for (what, reason) in NOT_RUN.iter().chain(NEEDS) {
         assert!(all_commands.contains(what), "no command has {what} ({reason}) any more");
     }
@@ -165,14 +174,16 @@ fn commands_work(page: &str) {
     fs::create_dir(&work).unwrap();
     FourLists::tiny().write_to(&work.join("DATASETS"));
     symlink(root_of_project().join("examples"), work.join("examples")).unwrap();
-    let mut script = format!("{PREPARE}\n");
+    let own = PREPARE_FOR.iter().filter(|(one, _)| *one == page).map(|(_, text)| *text);
+    let own: String = own.collect();
+    let mut script = PREPARE.replace("# What a page alone needs stands here.\n", &own);
     for block in blocks {
         let mut text = block.text;
         for (from, to, _) in INSTEAD {
             text = text.replace(from, to);
         }
         let file = tools.join(format!("line-{}.sh", block.line));
-        fs::write(&file, text).unwrap();
+        fs::write(&file, with_exits(&text)).unwrap();
         let (name, line) = (file.display(), block.line);
         script += &format!("sh -e {name} || echo \"{page}:{line}: exit $?\" >> $FAULTS\n");
     }
@@ -189,6 +200,17 @@ fn commands_work(page: &str) {
     let faults = fs::read_to_string(tools.join("faults")).unwrap_or_default();
     assert!(faults.is_empty(), "{page}:\n{faults}\n{ran}");
     ran.ends_with(0);
+    let wrong = wrong_kinds(&tools);
+    assert!(wrong.is_empty(), "{page}: {wrong:#?}");
+}
+
+/// The commands, those that say `# ends with N` told of it by `ENDS`.
+fn with_exits(text: &str) -> String {
+    let line = |line: &str| match line.rsplit_once("# ends with ") {
+        Some((command, code)) => format!("ENDS={code} {command}\n"),
+        None => format!("{line}\n"),
+    };
+    text.lines().map(line).collect()
 }
 
 #[test]
@@ -197,19 +219,30 @@ fn the_first_example_of_a_page_ends_with_its_exit_code() {
         let text = fs::read_to_string(root_of_project().join(page)).unwrap();
         let first = blocks(&text).swap_remove(0);
         assert!(first.text.contains(&format!("# ends with {code}\n")), "{page} names its code");
-        let program = Program::new(env!("CARGO_BIN_EXE_treering"));
-        // The directory is in memory as in the printed command, but has a unique name.
-        let memory = format!("/dev/shm/treering-example-{}", std::process::id());
-        fs::create_dir(&memory).unwrap();
-        let mut command = Command::new("sh");
-        let script = first.text.replace("/dev/shm/", &format!("{memory}/"));
-        program.prepare(&mut command).args(["-e", "-c", &script]).current_dir(program.home());
-        let path = Path::new(env!("CARGO_BIN_EXE_treering")).parent().unwrap().display();
-        command.env("PATH", format!("{path}:/usr/bin:/bin"));
-        let ran = FinishedCommand::run(&mut command);
-        fs::remove_dir_all(&memory).unwrap();
-        ran.ends_with(*code);
+        // A machine that slows down while it runs drifts, and the gate says so: then once more.
+        let drifted = "--accept drifting";
+        let ran = (0..3).map(|_| run_first(&first.text));
+        let ran = ran.into_iter().find(|ran| !ran.stderr.contains(drifted));
+        match ran {
+            Some(ran) => _ = ran.ends_with(*code),
+            None => skip("the machine slowed down during each of three comparisons"),
+        }
     }
+}
+
+/// Runs a block as printed, in memory, but in a place of its own.
+fn run_first(text: &str) -> FinishedCommand {
+    let program = Program::new(env!("CARGO_BIN_EXE_treering"));
+    let memory = format!("/dev/shm/treering-example-{}", std::process::id());
+    fs::create_dir(&memory).unwrap();
+    let mut command = Command::new("sh");
+    let script = text.replace("/dev/shm/", &format!("{memory}/"));
+    program.prepare(&mut command).args(["-e", "-c", &script]).current_dir(program.home());
+    let path = Path::new(env!("CARGO_BIN_EXE_treering")).parent().unwrap().display();
+    command.env("PATH", format!("{path}:/usr/bin:/bin"));
+    let ran = FinishedCommand::run(&mut command);
+    fs::remove_dir_all(&memory).unwrap();
+    ran
 }
 
 /// True if the external programs that a block needs are installed; prints a skip message otherwise.
@@ -233,25 +266,22 @@ fn prepared(program: &Program) -> PathBuf {
         symlink(env!("CARGO_BIN_EXE_treering"), real.join(name)).unwrap();
     }
     let real = real.display();
+    let exits = EXITS.iter().map(|(what, codes, _)| format!("*'{what}'*) allowed='{codes}';;\n"));
+    let exits: String = exits.collect();
     let limited = format!(
         "#!/bin/sh\n\
-         # Verdicts of a gate are answers, not failures.\n\
          ulimit -v 8388608\n\
          name=${{0##*/}}\n\
-         said=$(mktemp $TOOLS/said.XXXXXX)\n\
+         real={real}/$name\n\
+         limit=${{LIMIT:-{SECONDS}}}\n\
+         allowed=${{ENDS:-0}}\n\
+         case \"$name $* \" in\n{exits}esac\n\
          # The links lead to this script instead of past it.\n\
          if [ \"$name $1\" = \"treering links\" ]; then\n\
          for tool in {real}/*; do ln -sf \"$TOOLS/treering\" \"$2/${{tool##*/}}\"; done\n\
          exit 0\n\
          fi\n\
-         timeout --foreground -s INT -k 60 ${{LIMIT:-{SECONDS}}} {real}/$name \"$@\" 2>$said\n\
-         code=$?\n\
-         cat $said >&2\n\
-         case \"$code $* \" in\n\
-         0\\ *|124\\ *|1\\ *--gate*|5\\ *--gate*) exit 0;;\n\
-         esac\n\
-         echo \"$name $*: exit $code: $(tail -n 4 $said)\" >> $FAULTS\n\
-         exit $code\n"
+         {RECORDED}"
     );
     let write = |name: &str, text: &str| {
         let file = tools.join(name);

@@ -17,6 +17,11 @@ pub(crate) const INSTEAD: &[(&str, &str, &str)] = &[
         "run compilebench --dir /mnt/test --dataset linux-6.1-small ",
         "stands for any options",
     ),
+    (
+        "compare examples/plans/threads.toml",
+        "compare threads.toml --resume",
+        "takes minutes: a smaller plan of the same name, which ran before",
+    ),
     ("compare … ", "compare --filesystems ext4,xfs ", "stands for any options"),
     ("--with-fio=/opt/fio/bin/fio", "--with-fio", "a fio of the reader's own"),
     ("/usr/share/dbench/client.txt", "$LOAD", "comes with dbench, which may be absent"),
@@ -44,17 +49,6 @@ pub(crate) const INSTEAD: &[(&str, &str, &str)] = &[
         "--plan kernels --by kernel --help",
         "needs trials of several kernels",
     ),
-    (
-        "--plan filesystems --charts slides",
-        "--plan filesystems --charts slides --help",
-        "needs a plan that ran to its end",
-    ),
-    ("treering sweep", "treering sweep --help", "needs a campaign that ran to its end"),
-    (
-        "plan.toml --resume --trace",
-        "plan.toml --resume --trace --help",
-        "needs a campaign that ran to its end",
-    ),
 ];
 
 /// Blocks that are not run, with the reasons; identified by a part of their text.
@@ -75,13 +69,6 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ),
     ("compare bcache-modes", "needs bcache, or boots a kernel package; tests/cli/kernels.rs does"),
     ("--machine reboot", "reboots the machine; tests/cli/reboots.rs does on one of directories"),
-    (
-        "treering history --by kernel",
-        "imported logs name no kernel; tests/cli/history.rs has points",
-    ),
-    ("treering history --by date --anchor", "imported logs are of no plan"),
-    ("treering history --by label --gate", "two labels are no history: it exits with 5"),
-    ("--acknowledge 2026-11-17", "the reader's changes; tests/cli/history.rs acknowledges some"),
     ("--save old-mail", "unmounts what it saves; tests/cli/images.rs has filesystems of its own"),
     ("treering age extract", "reads a repository of the reader's; tests/cli/aging.rs makes one"),
     ("/mnt/unaged/linux-300", "directories of the reader's; tests/cli/fresh_copy.rs has some"),
@@ -94,6 +81,96 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("cargo vendor --locked vendor", "builds the release and installs it; `make dist` does"),
     ("git bisect run ./judge.sh", "builds and mounts what a reader bisects"),
 ];
+
+/// Exit codes of commands whose page names none, identified by a part of their words, with the
+/// reasons.
+pub(crate) const EXITS: &[(&str, &str, &str)] = &[
+    ("--gate --format markdown", "0 1 5", "one build against itself: the verdict is chance"),
+    (
+        "report --baseline \"$step-good\"",
+        "0 1 5",
+        "the reader's builds; the gate's codes are tested in tests/cli",
+    ),
+    (
+        "history --by label --gate",
+        "1",
+        "a level of the prepared table is worse from its 11th point",
+    ),
+];
+
+/// Shell commands run before those of one page, behind `PREPARE`.
+pub(crate) const PREPARE_FOR: &[(&str, &str)] = &[
+    ("docs/history.md", HISTORY),
+    ("docs/history.md", FILESYSTEMS),
+    ("docs/sweeps.md", SWEEP),
+    ("docs/report.md", FILESYSTEMS),
+    ("docs/compare.md", FINISHED),
+];
+
+/// Fourteen days of an anchor and of a variant that is slower from 17 November on, and a trial
+/// that has a kernel.
+const HISTORY: &str = r#"
+echo time,version,variant,metric,value,unit,direction > days.csv
+for day in 07 08 09 10 11 12 13 14 15 16 17 18 19 20; do
+    value=10
+    [ $day -lt 17 ] || value=14
+    echo "2026-11-$day,1.$day,ext4,parse,10.${day#0},s,lower" >> days.csv
+    echo "2026-11-$day,1.$day,xfs,parse,$value.${day#0},s,lower" >> days.csv
+done
+treering import days.csv
+treering run fs_mark --dir /mnt/test --files 5 --quiet
+"#;
+
+/// A finished campaign of a sweep, under the name of the page's.
+const SWEEP: &str = r#"
+mkdir /mnt/sweep
+cat > threads.toml <<'END'
+rounds = 2
+[[variant]]
+name = "here"
+device = { directory = "/mnt/sweep" }
+[[job]]
+name = "make"
+workload = "fs_mark"
+options = { files = 20, size = "4K" }
+sweep = { threads = [1, 2, 4] }
+END
+treering compare threads.toml --quiet
+"#;
+
+/// A finished campaign of two directories, under the name of the page's.
+const FILESYSTEMS: &str = r#"
+cat > filesystems.toml <<'END'
+rounds = 2
+[[variant]]
+name = "ext4"
+device = { directory = "/mnt/old" }
+[[variant]]
+name = "xfs"
+device = { directory = "/mnt/new" }
+[[job]]
+workload = "fs_mark"
+options = { files = 20, size = "4K" }
+END
+treering compare filesystems.toml --quiet
+"#;
+
+/// A plan that ran to its end.
+const FINISHED: &str = r#"
+cat > plan.toml <<'END'
+rounds = 2
+[[variant]]
+name = "one"
+device = { directory = "/mnt/old" }
+[[variant]]
+name = "other"
+device = { directory = "/mnt/new" }
+[[job]]
+workload = "fs_mark"
+options = { files = 20, size = "4K" }
+END
+treering compare plan.toml --quiet
+"#;
 
 /// Blocks that need an external program, identified by a part of their text; skipped if it is
 /// absent.
@@ -197,6 +274,7 @@ treering trace --dir /mnt/test --out build.trace -- \
     dd if=linux.tar of=/mnt/test/linux.tar conv=fsync
 cp build.trace fresh.trace
 cp build.trace aged.trace
+# What a page alone needs stands here.
 unset LIMIT
 set +e
 "#;

@@ -214,6 +214,26 @@ pub(crate) fn planned_cells(plan: &Plan) -> usize {
     rounds(plan).iter().chain(&observing_rounds(plan)).map(Vec::len).sum()
 }
 
+/// Number of cells that a plan will have at its end if each takes so many seconds: with a limit of
+/// time as many rounds as fit into it, but no fewer than are needed.
+pub(crate) fn expected_cells(plan: &Plan, seconds: f64) -> usize {
+    let Stopping::Time { minutes, fewest, .. } = plan.stopping else { return planned_cells(plan) };
+    let mut left = minutes * 60.0;
+    let mut expected = observing_rounds(plan).iter().map(Vec::len).sum();
+    for cells in rounds(plan) {
+        let round = cells.first().map_or(0, |cell| cell.round);
+        // The warm-up is outside of the time.
+        if round > 0 {
+            left -= seconds * cells.len() as f64;
+        }
+        if round > fewest && left < 0.0 {
+            break;
+        }
+        expected += cells.len();
+    }
+    expected
+}
+
 /// Duration in words.
 pub(crate) fn duration(seconds: f64) -> String {
     let whole = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default().as_secs();

@@ -16,7 +16,7 @@ use treering_sys::{StopFlag, raise_open_files};
 
 use super::finished::FinishedCells;
 use super::following::StoppingMonitor;
-use super::forecast::{Forecast, duration, planned_cells};
+use super::forecast::{Forecast, duration, expected_cells, planned_cells};
 use super::guests::Guests;
 use super::launches::{Launches, dir_of_all};
 use super::plan_facts::plan_facts;
@@ -63,7 +63,7 @@ pub(crate) struct Runner<'a> {
     /// Index of the variant whose failure ended the plan, with the error.
     given_up: Option<(usize, String)>,
     failed_warm_ups: WarmUpFailures,
-    /// Number of cells run so far by this runner, and its start; used to estimate the time left.
+    /// Cells run so far by this runner, and its start: they tell the time left.
     ran: usize,
     began: Instant,
 }
@@ -419,13 +419,13 @@ impl<'a> Runner<'a> {
     /// Number of the current trial, and the estimated time left.
     fn progress(&self) -> String {
         let done = self.finished.done.len();
-        let cells_left = self.all.saturating_sub(done);
         if self.ran == 0 {
             return format!("trial {} of {}", done + 1, self.all);
         }
         let each = self.began.elapsed().as_secs_f64() / self.ran as f64;
-        let cells_left = duration(each * cells_left as f64);
-        format!("trial {} of {}, about {cells_left} left", done + 1, self.all)
+        let all = expected_cells(self.plan, each).min(self.all).max(done + 1);
+        let left = duration(each * (all - done) as f64);
+        format!("trial {} of {all}, about {left} left", done + 1)
     }
 }
 

@@ -14,7 +14,12 @@ use crate::failure::Failure;
 /// # Errors
 /// When the file cannot be read, or is not a runnable plan.
 pub fn read_plan(path: &Path, known: Known<'_>, in_colour: bool) -> Result<Plan, Failure> {
-    let failed = |error: io::Error| Failure::of_path(path, &error).context("cannot read the plan");
+    let failed = |error: io::Error| {
+        let listed = "`treering plan list` lists those inside the program, and `treering plan show \
+                      NAME` prints one to change";
+        let hint = (error.kind() == io::ErrorKind::NotFound).then_some(listed);
+        Failure::of_path(path, &error).context("cannot read the plan").maybe_hint(hint)
+    };
     let mut bytes = Vec::new();
     let file = fs::File::open(path).map_err(failed)?;
     file.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use treering_lab::{Availability, Lab, PlayedModel, RefusedPart, RehearsalError, filesystems};
 use treering_model::filesystems::EXT4;
+use treering_model::nearest::nearest;
 use treering_model::{DeviceSpec, Variant};
 use treering_script::{Settings, TargetFacts, Workload};
 use treering_sys::is_root;
@@ -302,10 +303,11 @@ fn names(options: &QuickOptions, lab: &Lab) -> Result<Vec<String>, Failure> {
     }
     for name in &options.filesystems {
         let filesystem = filesystems::find(name).ok_or_else(|| {
-            let known_names = filesystems::names();
-            let message =
-                format!("--filesystems: '{name}' is not one of: {}", known_names.join(", "));
-            Failure::usage(message)
+            let known = filesystems::names();
+            let message = format!("--filesystems: '{name}' is not one of: {}", known.join(", "));
+            let meant = nearest(name, known.iter().copied());
+            let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
+            Failure::usage(message).maybe_hint(hint)
         })?;
         let is_in_guests =
             !options.kernels.is_empty() && options.machine.unwrap_or_default() == Machine::Guest;

@@ -169,5 +169,5 @@ pub fn shipped_plan_lines() -> Vec<String> {
 fn nearest_plans(name: &str) -> String {
     let mut names = by_nearness(name, ALL.iter().map(|plan| plan.name));
     names.truncate(NAMES_SHOWN);
-    format!("the nearest are {}; `treering compare --list` lists all", names.join(", "))
+    format!("the nearest are {}; `treering plan list` lists all", names.join(", "))
 }

@@ -54,7 +54,7 @@ pub(super) fn plan_of_runs(
     };
     if !trials.iter().all(is_same) {
         return Err(usage("the pack has several runs that are of no plan".to_owned())
-            .hint("pack those of one command line: treering pack TRIAL…"));
+            .hint("pack those of one command line: treering store pack TRIAL…"));
     }
     if beginning.mode == RunMode::Classic {
         let line = command_line(first, options.workloads);

@@ -33,7 +33,7 @@ pub fn next_commands(
         let purpose = format!("Find the commit between {good} (good) and {worse} (worse)");
         let kernel = good_kernel.as_deref().map_or_else(|| "GOOD-KERNEL".to_owned(), quoted);
         let command = format!(
-            "git bisect start {} {} && git bisect run treering bisect-step --good {kernel} \
+            "git bisect start {} {} && git bisect run treering kernel bisect-step --good {kernel} \
              --build 'make -s -j8 olddefconfig bzImage' {}",
             tag(worse).as_deref().unwrap_or("BAD"),
             tag(good).as_deref().unwrap_or("GOOD"),

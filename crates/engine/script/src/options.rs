@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
+use treering_model::nearest::nearest;
 
 use crate::{ClassicMode, ClassicPayload, ConfigError, Job, SettingFiles};
 
@@ -398,7 +399,12 @@ impl Settings {
         let words = specs.iter().find(|spec| spec.name == name).map(|spec| spec.value);
         let Some(ValueKind::Choice(words)) = words else { return Ok(None) };
         words.iter().find(|word| **word == text).copied().map(Some).ok_or_else(|| {
-            ConfigError::new(format!("--{name}: '{text}' is not one of: {}", words.join(", ")))
+            let known = words.join(", ");
+            let error = ConfigError::new(format!("--{name}: '{text}' is not one of: {known}"));
+            match nearest(text, words.iter().copied()) {
+                Some(meant) => error.hint(format!("did you mean `{meant}`?")),
+                None => error,
+            }
         })
     }
 }

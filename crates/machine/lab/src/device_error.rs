@@ -177,6 +177,10 @@ impl DeviceError {
                     None => named,
                 })
             }
+            Self::Refused(inspection) if inspection.is_no_device() => Some(
+                "name a block device; a plan compares directories: device = { directory = \"DIR\" }"
+                    .to_owned(),
+            ),
             Self::Refused(_) => {
                 Some("unmount, stop or close what uses it, or name another device".to_owned())
             }

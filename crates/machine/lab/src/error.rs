@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 use treering_engine::{RemoveError, TargetError};
+use treering_model::nearest::suggestion;
 use treering_sys::Errno;
 
 use crate::DeviceError;
@@ -29,6 +30,14 @@ pub enum LabError {
     NotADirectory {
         /// The path.
         path: PathBuf,
+    },
+    /// No image is saved under a name.
+    #[error("there is no saved image '{name}'")]
+    NoImage {
+        /// The name.
+        name: String,
+        /// Names of the saved images.
+        known: Vec<String>,
     },
     /// The filesystem is mounted read-only.
     #[error("{} is on a filesystem that is mounted read-only", path.display())]
@@ -91,13 +100,13 @@ impl LabError {
         match self {
             Self::Busy { .. } => Some("wait for it, or name another directory".to_owned()),
             Self::Left { path, .. } => {
-                Some(format!("`treering clean {}` removes them", path.display()))
+                Some(format!("`treering lab clean {}` removes them", path.display()))
             }
             Self::NothingLeft { .. } => {
                 Some("treering removes only the trees of its own killed native runs".to_owned())
             }
             Self::MarkOfOther { path, .. } => Some(format!(
-                "if a run of that user was killed here, let that user run `treering clean`; \
+                "if a run of that user was killed here, let that user run `treering lab clean`; \
                  otherwise remove {}",
                 path.display()
             )),
@@ -107,6 +116,7 @@ impl LabError {
             )),
             Self::Device(error) => error.hint(),
             Self::Reboot(error) => error.hint(),
+            Self::NoImage { name, known } => Some(image_hint(name, known)),
             Self::ReadOnly { .. } => Some("remount it read-write".to_owned()),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Some("choose a directory that you can write to, or run as its owner".to_owned())
@@ -128,6 +138,14 @@ impl LabError {
         let path = path.into();
         move |source| Self::Io { action, path, source }
     }
+}
+
+fn image_hint(name: &str, known: &[String]) -> String {
+    if known.is_empty() {
+        return "no image is saved: `treering age DIR --save NAME` makes one".to_owned();
+    }
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    suggestion(name, &known, "saved images")
 }
 
 const TOO_FEW_FILES: &str = "allow more open files: `ulimit -n 1024`";

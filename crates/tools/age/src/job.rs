@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use treering_model::nearest::suggestion;
 use treering_model::{Caution, CautionCode, Metric, WorkLimit};
 use treering_script::{
     ConfigError, Footprint, Job, OutlineLine, RunRequest, Session, Settings, TargetFacts,
@@ -113,10 +114,11 @@ impl AgeJob {
 fn profile(name: &str, settings: &Settings) -> Result<Profile, ConfigError> {
     let is_file = name.contains('/') || Path::new(name).extension().is_some();
     if !is_file {
-        let known = || profiles().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
         let text = profile_text(name).ok_or_else(|| {
+            let known: Vec<&str> = profiles().map(|(name, _)| name).collect();
+            let known = suggestion(name, &known, "profiles");
             ConfigError::new(format!("--profile: there is no profile '{name}'"))
-                .hint(format!("profiles: {}; or give the path of a TOML file", known()))
+                .hint(format!("{known}; or give the path of a TOML file"))
         })?;
         return read(name, text);
     }

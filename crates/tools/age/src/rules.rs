@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::Deserialize;
+use treering_model::nearest::nearest;
 use treering_model::{FileLayout, LayoutFree};
 use treering_script::{ConfigError, Settings, parse_count, parse_size};
 use treering_stats::theil_sen;
@@ -93,7 +94,12 @@ impl EndRule {
                 let target = free_space(&path, settings).map_err(wrong)?;
                 Ok(Self::FreeSpace { file: path, target, bound })
             }
-            other => Err(wrong(format!("there is no rule '{other}'"))),
+            other => {
+                let rules = ["operations", "written", "full", "steady", "free-space"];
+                let meant =
+                    nearest(other, rules).map(|meant| format!(" (did you mean `{meant}`?)"));
+                Err(wrong(format!("there is no rule '{other}'{}", meant.unwrap_or_default())))
+            }
         }
     }
 

@@ -212,7 +212,7 @@ impl Job for AgingJob {
             return Ok(vec![Caution { code: CautionCode::AppendedToExisting, message: appended }]);
         }
         Err(ConfigError::new(message).hint(
-            "name an empty directory, or remove the trees; `treering clean DIR` removes what a \
+            "name an empty directory, or remove the trees; `treering lab clean DIR` removes what a \
              killed run left",
         ))
     }

@@ -156,7 +156,8 @@ impl BenchJob {
         let Some(named) = &options.workload else {
             let names: Vec<_> = names().collect();
             return Err(ConfigError::new("no workload is given").hint(format!(
-                "treering run filebench NAME --dir DIR; personalities are {}; or a file's path",
+                "treering run filebench NAME --dir DIR, in a plan options = {{ workload = \"NAME\" \
+                 }}; personalities are {}; or a file's path",
                 names.join(", ")
             )));
         };

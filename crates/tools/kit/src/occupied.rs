@@ -14,7 +14,7 @@ pub fn refuse_existing(
         return Ok(());
     };
     Err(ConfigError::new(format!("{existing_name} is there already")).hint(
-        "name an empty directory, or remove it; `treering clean DIR` removes what a killed run \
+        "name an empty directory, or remove it; `treering lab clean DIR` removes what a killed run \
          left",
     ))
 }

@@ -20,7 +20,7 @@ pub use files::{
     completed_trial, correction_reason, labels, read_files, remarks, take_place,
 };
 pub use import::{FileScan, ImportReader, ImportResult, OutputOutline, ToolOutput, import, tools};
-use mmtests::{ResultFile, beginnings, results};
+use mmtests::{ResultFile, beginnings, results, tests};
 pub use treering_kit::import::Remark;
 pub use treering_kit::import::rows::PhaseRows;
 pub use treering_kit::import::source::{ImportError, TextSource};

@@ -49,6 +49,19 @@ pub(crate) fn results(paths: &[String]) -> Vec<ResultFile> {
     results
 }
 
+/// Names of all tests with files among these paths, whether their outputs are read or not.
+pub(crate) fn tests(paths: &[String]) -> Vec<String> {
+    let test = |path: &String| {
+        let directories: Vec<&str> = path.split('/').collect();
+        let place = new_place(&directories)?;
+        directories.contains(&"logs").then(|| place.test.to_owned())
+    };
+    let mut tests: Vec<String> = paths.iter().filter_map(test).collect();
+    tests.sort();
+    tests.dedup();
+    tests
+}
+
 /// Start times of the tests, in milliseconds since 1970, from the text of a timestamps file.
 pub(crate) fn beginnings(text: &str) -> Vec<(String, i64)> {
     let line = |line: &str| {

@@ -22,23 +22,16 @@ const DAILY: VerbGroup = VerbGroup {
     verbs: &["doctor", "compare", "run", "age", "report", "history"],
 };
 
-const GROUPS: [VerbGroup; 5] = [
+const GROUPS: [VerbGroup; 4] = [
     VerbGroup {
         title: "Trials",
         verbs: &[
             "list", "show", "label", "exclude", "include", "delete", "import", "export", "store",
         ],
     },
-    VerbGroup { title: "Sharing", verbs: &["pack", "merge", "repeat", "overview"] },
-    VerbGroup {
-        title: "Questions",
-        verbs: &["plan", "sweep", "load", "watch", "bisect-step", "kernel", "io500"],
-    },
+    VerbGroup { title: "Questions", verbs: &["plan", "load", "watch", "kernel", "io500"] },
     VerbGroup { title: "Causes", verbs: &["layout", "trace", "image", "dataset"] },
-    VerbGroup {
-        title: "This machine",
-        verbs: &["lab", "clean", "links", "completions", "man", "help"],
-    },
+    VerbGroup { title: "This machine", verbs: &["lab", "links", "completions", "man", "help"] },
 ];
 
 /// Title of the group of imitated tools, which the workloads register.
@@ -133,6 +126,6 @@ mod tests {
         assert!(help.lines().count() <= 40, "{help}");
         assert!(help.find("doctor") < help.find("label"), "{help}");
         let manual = command.render_long_help().to_string();
-        assert!(manual.contains("\n  bisect-step") && manual.contains("Exit codes:"), "{manual}");
+        assert!(manual.contains("\n  completions") && manual.contains("Exit codes:"), "{manual}");
     }
 }

@@ -1,5 +1,5 @@
-//! `treering bisect-step`: compares the kernel of one revision with a good one, and returns an exit
-//! code for `git bisect run`.
+//! `treering kernel bisect-step`: compares the kernel of one revision with a good one, and answers
+//! with an exit code for `git bisect run`.
 
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -37,7 +37,7 @@ impl Host for Terminal {
             return Vec::new();
         }
         let operations = job.tasks(&TargetFacts::unknown());
-        vec![Box::new(ProgressShow::begin(operations, progress))]
+        vec![Box::new(ProgressShow::begin(operations, progress).of_plan())]
     }
 
     fn data_set_fingerprint(&self, name: &str) -> Option<String> {

@@ -167,8 +167,8 @@ pub(crate) fn show_shipped(name: &str) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lists the built-in plans.
-fn list_shipped(output: Option<&Path>) -> Result<ExitCode, Failure> {
+/// Lists the plans inside the program.
+pub(crate) fn list_shipped(output: Option<&Path>) -> Result<ExitCode, Failure> {
     let lines = shipped_plan_lines();
     super::output::with_writer(output, |out| {
         lines.iter().try_for_each(|line| writeln!(out, "{line}"))

@@ -10,14 +10,15 @@ use jiff::Timestamp;
 use treering_analysis::history::{
     DatedTrial, FEWEST_POINTS, History, HistoryTerms, explain, history,
 };
+use treering_model::nearest::{nearest, suggestion};
 use treering_model::{LINK_FACT, Trial, TrialId, VARIANT_FACT};
 use treering_report::PageOrigin;
 use treering_report::pages::history::json::HistoryData;
 use treering_report::pages::history::{HistoryView, page};
-use treering_store::{LoadDetail, ReadingsQuery, Store};
+use treering_store::{Filter, LoadDetail, ReadingsQuery, Store};
 
 use super::output;
-use super::report::{TrialProperty, check_known};
+use super::report::{TrialProperty, check_known, nearest_metrics};
 use super::typed::typed_again;
 use crate::arguments::{HistoryArgs, SeriesArgs, percentage};
 use crate::exit_codes::UNCLEAR;
@@ -96,7 +97,7 @@ pub(super) fn requested_history(store: &Store, args: &SeriesArgs) -> Result<Hist
     let dated_trials: Vec<DatedTrial> =
         trials.into_iter().filter_map(|trial| dated_trial(trial, &args.by)).collect();
     if dated_trials.is_empty() && trial_count > 0 {
-        return Err(no_points(&args.by));
+        return Err(no_points(&args.by, store));
     }
     let terms = HistoryTerms { metric: args.metric.clone(), anchor: args.anchor.clone() };
     let mut history =
@@ -142,37 +143,42 @@ pub(super) fn dated_trial(trial: Trial, by: &str) -> Option<DatedTrial> {
     Some(DatedTrial { key, trial })
 }
 
-fn no_points(by: &str) -> Failure {
+fn no_points(by: &str, store: &Store) -> Failure {
     let message = format!("--by {by}: no trial of the store knows it");
-    Failure::usage(message).hint(
-        "use kernel, date, label, or the name of a fact or parameter that `treering show` prints",
-    )
+    // The newest trial stands for the others.
+    let newest = Filter { limit: Some(1), ..Filter::default() };
+    let newest = store.trials(&newest).ok().and_then(|trials| trials.first().map(|one| one.trial));
+    let newest = newest.and_then(|trial| store.load(trial).ok());
+    let parameters = newest.iter().flat_map(|trial| &trial.beginning.parameters);
+    let known: BTreeSet<&str> = ["kernel", "date", "label"]
+        .into_iter()
+        .chain(newest.iter().flat_map(|trial| &trial.facts).map(|fact| fact.name.as_str()))
+        .chain(parameters.map(|(name, _)| name.as_str()))
+        .collect();
+    let meant = nearest(by, known).map(|meant| format!("did you mean `{meant}`? "));
+    Failure::usage(message).hint(format!(
+        "{}use kernel, date, label, or the name of a fact or parameter that `treering show` prints",
+        meant.unwrap_or_default()
+    ))
 }
 
-fn no_series(args: &SeriesArgs, dated_trials: &[DatedTrial], store: &Store) -> Failure {
-    let names = |names: Vec<String>| {
-        let mut names = names;
-        names.sort_unstable();
-        names.dedup();
-        names.truncate(20);
-        names.join(", ")
-    };
-    let trials = dated_trials.iter().map(|one| &one.trial);
+fn no_series(args: &SeriesArgs, dated: &[DatedTrial], store: &Store) -> Failure {
+    let trials = dated.iter().map(|one| &one.trial);
     let (message, hint) = match (&args.metric, &args.anchor) {
         (_, Some(anchor)) => {
             let cells = trials.filter_map(|trial| trial.beginning.cell.as_ref());
-            let known = names(cells.map(|cell| cell.variant.clone()).collect());
+            let known: BTreeSet<&str> = cells.map(|cell| cell.variant.as_str()).collect();
+            let known: Vec<&str> = known.into_iter().take(20).collect();
+            let known = suggestion(anchor, &known, "variants of plans in this store");
             (
                 format!("--anchor {anchor}: no trial has a partner of this variant in its round"),
-                format!("variants of plans in this store: {known}"),
+                known,
             )
         }
         (metric, None) => {
-            let known = names(store.metric_names().unwrap_or_default());
-            (
-                format!("--metric {}: no trial has it", metric.as_deref().unwrap_or_default()),
-                format!("metrics in this store: {known}"),
-            )
+            let metric = metric.as_deref().unwrap_or_default();
+            let known = store.metric_names().unwrap_or_default().into_iter().collect();
+            (format!("--metric {metric}: no trial has it"), nearest_metrics(metric, &known))
         }
     };
     Failure::usage(message).hint(hint)

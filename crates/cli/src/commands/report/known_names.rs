@@ -75,8 +75,8 @@ fn names(unknown: &str, known: BTreeSet<&str>) -> String {
     hint(meant, by_nearness(unknown, known))
 }
 
-/// Hint with the known metrics, those most similar to an unknown one first.
-pub(super) fn metrics(unknown: &str, known: &BTreeSet<String>) -> String {
+/// Hint with the known metrics, those nearest to an unknown one first.
+pub(crate) fn nearest_metrics(unknown: &str, known: &BTreeSet<String>) -> String {
     let edits = |name: &&str| MetricEdits::between(unknown, name).sum();
     let mut nearest: Vec<&str> = known.iter().map(String::as_str).collect();
     nearest.sort_by_cached_key(edits);

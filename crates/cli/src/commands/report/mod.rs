@@ -21,10 +21,10 @@ use treering_store::{Filter, Store, TrialState, TrialSummary};
 
 use self::again::{again, measured_again, print_plan, repeat};
 pub(crate) use self::gating::{Gating, nothing_compared};
-pub(crate) use self::known_names::{TrialProperty, check_known};
+pub(crate) use self::known_names::{TrialProperty, check_known, nearest_metrics};
 use self::stored::{StoredTrials, failed_selection, query_of, selection, summaries};
 use super::charts;
-use super::output::{self, with_writer};
+use super::output::{self, unknown_format, with_writer};
 use crate::arguments::{CompareArgs, OutputArgs, ReportArgs, metric_names, percentage};
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
@@ -180,7 +180,7 @@ fn check_primary(args: &ReportArgs, compared: &ComparedTrials) -> Result<(), Fai
     let asked = metric_names(&args.primary);
     let Some(unknown) = asked.iter().find(|name| !metrics.contains(*name)) else { return Ok(()) };
     let message = format!("--primary {unknown}: no trial of the variants has this metric");
-    Err(Failure::usage(message).hint(known_names::metrics(unknown, &metrics)))
+    Err(Failure::usage(message).hint(nearest_metrics(unknown, &metrics)))
 }
 
 /// Completes the arguments with the primary metrics and the threshold of the plan.
@@ -337,6 +337,5 @@ pub(crate) fn check_format(name: Option<&str>) -> Result<(), Failure> {
     let mut names: Vec<&str> = pages.chain(others).collect();
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(*name));
-    let message = format!("--format: '{name}' is not one of: {}", names.join(", "));
-    Err(Failure::usage(message))
+    Err(unknown_format(name, &names))
 }

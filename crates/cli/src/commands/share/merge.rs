@@ -1,4 +1,4 @@
-//! `treering merge`: adds the trials of a pack to a store, either all or none.
+//! `treering store merge`: adds the trials of a pack to a store, either all or none.
 //!
 //! The records first go into a temporary store, which is then copied in one transaction.
 

@@ -1,5 +1,5 @@
-//! Exchange of trials: `treering pack` writes them into one file, `treering merge` adds them to a
-//! store. The crate `pack` defines the file format.
+//! Exchange of trials: `treering store pack` writes them into one file, `treering store merge` adds
+//! them to a store. The crate `pack` defines the file format.
 
 mod merge;
 mod pack;

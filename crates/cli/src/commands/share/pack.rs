@@ -1,4 +1,4 @@
-//! `treering pack`: writes trials into one file, without names of users and machines.
+//! `treering store pack`: writes trials into one file, without names of users and machines.
 
 use std::collections::BTreeSet;
 use std::io::{BufWriter, IntoInnerError, Write};

@@ -1,4 +1,4 @@
-//! `treering repeat`: repeats the plan or the runs of a pack on this machine, and compares each
+//! `treering plan repeat`: runs the plan or the runs of a pack on this machine, and compares each
 //! variant with itself.
 
 use std::fs::File;

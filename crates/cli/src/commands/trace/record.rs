@@ -96,6 +96,7 @@ fn devices(args: &RecordTraceArgs) -> Result<Vec<TracedDevice>, Failure> {
     let environment = |error: BlockTraceError| Failure::of(Kind::Environment, &error);
     if args.device.is_empty() {
         let dir = args.dir.as_deref().unwrap_or(Path::new("."));
+        dir.metadata().map_err(|error| Failure::of_path(dir, &error))?;
         return devices_under(dir).map_err(environment).map_err(|failure| {
             failure.hint("--device DEVICE names a device, --dir DIR a directory on one")
         });

@@ -62,13 +62,7 @@ impl ImageLibrary {
         refuse_other_names(name)?;
         let folder = self.directory.join(name);
         if !folder.is_dir() {
-            let known_names = self.names();
-            let listing = if known_names.is_empty() {
-                "no image is saved".to_owned()
-            } else {
-                known_names.join(", ")
-            };
-            return Err(unfit(format!("there is no saved image '{name}' ({listing})")));
+            return Err(self.no_image(name));
         }
         let damaged =
             |why: String| LabError::from(DeviceError::BadImage { name: name.to_owned(), why });
@@ -84,7 +78,7 @@ impl ImageLibrary {
         let record: ImageRecord =
             serde_json::from_slice(&text).map_err(|error| damaged(format!("{RECORD}: {error}")))?;
         if record.name != name {
-            return Err(damaged(format!("it was saved as '{}'", record.name.escape_default())));
+            return Err(damaged(format!("it was saved as '{}'", record.name.escape_debug())));
         }
         let filesystem = by_name(&record.filesystem).filter(|known| known.mkfs().is_some());
         let filesystem =
@@ -99,6 +93,10 @@ impl ImageLibrary {
         Ok(image)
     }
 
+    fn no_image(&self, name: &str) -> LabError {
+        LabError::NoImage { name: name.to_owned(), known: self.names() }
+    }
+
     /// Removes the image of this name, damaged or not.
     ///
     /// # Errors
@@ -107,7 +105,7 @@ impl ImageLibrary {
         refuse_other_names(name)?;
         let folder = self.directory.join(name);
         if !fs::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_dir()) {
-            return Err(unfit(format!("there is no saved image '{name}'")));
+            return Err(self.no_image(name));
         }
         for file in [RECORD, CONTENT] {
             remove_if_exists(&folder.join(file))?;
@@ -177,7 +175,7 @@ fn refuse_other_names(name: &str) -> Result<(), LabError> {
     if is_name(name) {
         return Ok(());
     }
-    let name = name.escape_default();
+    let name = name.escape_debug();
     Err(unfit(format!(
         "'{name}' is not a name of up to {NAME_LENGTH_MAX} letters, digits, '-', '_' and '.' that \
          begins with a letter or digit"

@@ -166,7 +166,12 @@ impl Inspection {
         self.obstacles.iter().any(|obstacle| !obstacle.is_erasable())
     }
 
-    /// Describes the examined kinds of use, and the searched part of the device.
+    /// True if the path is no block device at all.
+    pub(crate) fn is_no_device(&self) -> bool {
+        self.obstacles.iter().any(|obstacle| matches!(obstacle, FormatObstacle::NotABlockDevice))
+    }
+
+    /// Examined users and regions of the device, in words.
     pub fn examined_parts(&self) -> Vec<String> {
         if self.bytes == 0 {
             return Vec::new();

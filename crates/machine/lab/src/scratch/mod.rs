@@ -21,7 +21,7 @@ use copy::ImageCopier;
 pub use fresh_copy::{FreshCopyComparison, FreshCopyError};
 pub use likeness::FilesystemProfile;
 
-/// Name of the copy in a directory of the user; `treering clean` recognises it.
+/// Name of the copy in a directory of the user; `treering lab clean` knows it.
 const COPY_NAME: &str = "copy-1";
 /// Entries of a fresh filesystem.
 const FRESH_ENTRIES: [&str; 1] = ["lost+found"];
@@ -187,8 +187,8 @@ impl ScratchFilesystem {
     /// Releases image and mount, or removes the copy from the user's directory.
     ///
     /// # Errors
-    /// When a part is in use or cannot be removed; `treering lab release` or `treering clean` can
-    /// remove it later.
+    /// When something is in use or cannot be removed; `treering lab release` and
+    /// `treering lab clean` remove that later.
     pub(crate) fn release(mut self) -> Result<(), LabError> {
         self.free()
     }

@@ -67,6 +67,9 @@ impl TraceFilesError {
         match self {
             Self::NoTrace { .. } => Some(NO_TRACE),
             Self::Exists { .. } => Some(EXISTS),
+            Self::Unopened { error, .. } if error.kind() == io::ErrorKind::NotFound => {
+                Some("`treering trace --out FILE -- COMMAND` records one")
+            }
             Self::Unopened { .. } | Self::Unreadable { .. } | Self::Unwritable(_) => None,
         }
     }

@@ -88,6 +88,10 @@ impl LogRelevance {
         if self.names.iter().any(|name| has_word(line, name)) {
             return true;
         }
+        // The rate limit of the log: lines of any filesystem were left out, mounts and unmounts too.
+        if line.ends_with("callbacks suppressed") {
+            return false;
+        }
         // The line names another device.
         if line.split(|letter: char| !is_of_name(letter) && letter != '-').any(is_block_name) {
             return false;
@@ -166,6 +170,7 @@ mod tests {
             "BTRFS warning (device dm-1): checksum error",
             "usb 1-2: device descriptor read/64, error -71",
             "loop: module loaded",
+            "EXT4-fs unmount: 113 callbacks suppressed",
             "Invalid logical block size (513)",
             "tmpfs: Unknown parameter 'nonsense'",
             "nouveau 0000:01:00.0: gr: TRAP",

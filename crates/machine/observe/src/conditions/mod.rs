@@ -10,7 +10,7 @@ mod counters;
 mod kernel_config;
 mod kernel_log;
 
-use treering_model::{Caution, CautionCode};
+use treering_model::{Caution, CautionCode, counted};
 
 use crate::environment::fact;
 use crate::places::KernelRoots;
@@ -130,8 +130,8 @@ impl TrialWatch for ConditionsWatch {
             seen.facts.push(fact("conditions.kernel_warnings", lines.len()));
             let quoted: Vec<&str> = lines.iter().take(QUOTED).map(String::as_str).collect();
             let more = if lines.len() > QUOTED { " …" } else { "" };
-            let message =
-                format!("{} in the kernel's log: {}{more}", lines.len(), quoted.join(" | "));
+            let warnings = counted(lines.len(), "warning");
+            let message = format!("{warnings} in the kernel's log: {}{more}", quoted.join(" | "));
             seen.cautions.push(Caution { code: CautionCode::KernelWarning, message });
         }
         seen

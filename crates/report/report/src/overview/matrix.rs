@@ -92,7 +92,8 @@ impl<'h> Matrix<'h> {
             @if self.left_out > 0 {
                 p class="note" {
                     (self.left_out) " more series are steady or too short and not drawn here: "
-                    code { "treering history" } ", or " code { "treering overview --workload NAME" }
+                    code { "treering history" } ", or "
+                    code { "treering store overview --workload NAME" }
                 }
             }
         }

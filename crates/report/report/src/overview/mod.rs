@@ -174,7 +174,7 @@ fn left_out(overview: &Overview<'_>, trials: usize) -> Markup {
             }
             li {
                 "Metrics that do not decide comparisons: "
-                code { "treering overview --metric NAME" }
+                code { "treering store overview --metric NAME" }
             }
         }
     }

@@ -1,13 +1,13 @@
 //! Page at the end of `treering run`: short summary, store location, suggested commands.
 
 use treering_analysis::summary;
-use treering_model::{Metric, Scope, Trial, Unit};
+use treering_model::{Metric, Scope, Trial, Unit, counted};
 
 use super::figures::{few_beyond, kinds_in_short, requests};
 use super::identity::{duration, ending_sentence, metric_words};
 use super::trial::sentence;
 use super::{layouts, trace};
-use crate::{Cell, Report};
+use crate::{Block, Cell, Report, Warning};
 
 /// Store location of a trial.
 #[derive(Clone, Copy, Debug)]
@@ -18,20 +18,35 @@ pub struct StoreLocation<'s> {
     pub place: &'s str,
 }
 
+/// Most rows of a table of requests; the page of the trial has all.
+const ROWS_MAX: usize = 6;
+
+/// First caution, with the number of the others. While the trial ran, each was printed.
+fn first_caution(trial: &Trial) -> Option<Warning> {
+    let (first, others) = trial.cautions.split_first()?;
+    let more = match others.len() {
+        0 => String::new(),
+        more => format!("; and {}", counted(more, "more caution")),
+    };
+    Some(Warning {
+        code: first.code.name().to_owned(),
+        message: format!("{}{more}", first.message),
+        advice: String::new(),
+    })
+}
+
 /// Page at the end of a run; `stored` is `None` when the trial was not stored.
 pub fn page(trial: &Trial, stored: Option<&StoreLocation<'_>>) -> Report {
     let beginning = &trial.beginning;
     let mut page = Report::new(format!("{} ({})", beginning.workload, beginning.mode.name()));
-    if layouts::is_aging(trial) {
-        page.paragraph(sentence(trial));
-    }
-    page.cautions(&trial.cautions);
+    page.paragraph(sentence(trial));
+    let caution = first_caution(trial);
+    page.blocks.extend(caution.map(|first| Block::Cautions { cautions: vec![first] }));
     let summary = summary(trial);
     if !summary.requests.is_empty() {
-        page.table(requests(&summary.requests));
-        if let Some(few) = few_beyond(&summary.requests) {
-            page.note(few);
-        }
+        let shown = &summary.requests[..summary.requests.len().min(ROWS_MAX)];
+        page.table(requests(shown));
+        page.blocks.extend(few_beyond(shown).map(|text| Block::Note { text }));
     } else if summary.kinds.is_empty() {
         page.paragraph("No task completed, so there are no measurements.");
     } else {

@@ -20,7 +20,7 @@ use treering_model::{Fingerprint, TrialId};
 
 pub use self::origins::{ImportState, KnownOrigins, ORIGIN_FACTS, correction_reason, take_place};
 pub use self::trials::{completed_trial, labels, remarks};
-use crate::{FileScan, ImportReader, ResultFile, TextSource, beginnings, results};
+use crate::{FileScan, ImportReader, ResultFile, TextSource, beginnings, results, tests};
 
 /// Maximum size of a log.
 const FILE_BYTES_MAX: u64 = 1 << 30;
@@ -58,11 +58,20 @@ pub enum ImportFileError {
         is_packed: bool,
     },
     /// A directory has no results.
-    #[error("{}: no MMTests results in this directory", path.display())]
+    #[error("{}: no MMTests results in this directory{}", path.display(), of_others(tests))]
     NoResults {
         /// Path of the directory.
         path: PathBuf,
+        /// Names of the tests in it that no importer reads.
+        tests: Vec<String>,
     },
+}
+
+fn of_others(tests: &[String]) -> String {
+    match tests {
+        [] => String::new(),
+        tests => format!(" that can be read, only those of {}", tests.join(", ")),
+    }
 }
 
 fn unpacked(is_packed: bool) -> &'static str {
@@ -80,6 +89,9 @@ impl ImportFileError {
         match self {
             Self::Unread { .. } => "name files with the output of tools",
             Self::TooLong { .. } => "split it into single outputs",
+            Self::NoResults { tests, .. } if !tests.is_empty() => {
+                "results of fsmark, fio, dbench, filebench, blogbench and bonnie are read"
+            }
             Self::NoResults { .. } => {
                 "results are expected where run-mmtests.sh leaves them, in RUN/iter-0/TEST/logs; \
                  name other files individually"
@@ -342,7 +354,7 @@ fn of_directory(
     walk(&whole, DEPTH_MOST, &mut paths, &mut all.errors);
     let found = results(&paths);
     if found.is_empty() {
-        return Err(ImportFileError::NoResults { path: path.to_owned() });
+        return Err(ImportFileError::NoResults { path: path.to_owned(), tests: tests(&paths) });
     }
     let above = whole.parent().map(Path::to_path_buf).unwrap_or_default();
     // The files of a test follow one another.

@@ -343,9 +343,9 @@ pub(super) fn better_heading<'c>(
         differences += usize::from(row.ratio.is_none() && row.difference.is_some());
     }
     match (ratios, differences) {
-        (_, 0) => "times as good",
+        (_, 0) => "× as good",
         (0, _) => "difference",
-        _ => "times as good, or difference",
+        _ => "× as good, or difference",
     }
 }
 

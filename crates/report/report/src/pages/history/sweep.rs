@@ -1,5 +1,5 @@
-//! Page of `treering sweep`: curves over the values of a sweep, with intervals and knees; a map for
-//! two keys.
+//! Page of `treering plan sweep`: curves over the values of a sweep, with intervals and knees; a
+//! map for two keys.
 
 use treering_analysis::sweep::{Sweep, SweepKnee, SweepPoint};
 use treering_model::Unit;
