@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use treering_model::nearest::suggestion;
 use treering_report::pages::disk_cost::{CostedTrace, page};
 use treering_trace::{DiskReplay, ModelledDisk};
 
@@ -47,8 +48,11 @@ fn disk(name: &str) -> Result<ModelledDisk, Failure> {
     let path = Path::new(name);
     if !name.contains('/') && path.extension().is_none() {
         let known: Vec<&str> = ModelledDisk::names().collect();
-        return Err(Failure::usage(format!("--disk: there is no disk '{name}'"))
-            .hint(format!("disks: {}; or give the path of a TOML file", known.join(", "))));
+        return Err(Failure::usage(format!("--disk: there is no disk '{name}'")).hint(suggestion(
+            name,
+            &known,
+            "give the path of a TOML file, or one of",
+        )));
     }
     let text = read_at_most(path).map_err(|error| Failure::of_path(path, &error))?;
     ModelledDisk::read(&text)
