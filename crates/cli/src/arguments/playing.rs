@@ -10,7 +10,8 @@ pub(crate) struct DiskArgs {
     /// TOML file.
     #[arg(default_value = "hdd-7200")]
     pub(crate) disk: String,
-    /// How large it is shown, from its outermost track on [default: 4GiB, or all of a smaller disk].
+    /// How large it is shown, from its outermost track on [default: 4GiB, or all of a smaller
+    /// disk].
     #[arg(long)]
     pub(crate) size: Option<String>,
     /// Keep the image in this directory [default: /var/tmp/treering-UID].

@@ -226,6 +226,6 @@ pub(super) fn unlink(
 }
 
 /// Removes the mark that was read in a directory.
-pub(super) fn remove_read(target: &Target, mark: &FileIdentity) -> Result<(), LabError> {
+pub(crate) fn remove_read(target: &Target, mark: &FileIdentity) -> Result<(), LabError> {
     unlink(target.dir(), mark, &path_in(target.path()))
 }
