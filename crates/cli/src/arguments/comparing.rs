@@ -226,7 +226,8 @@ pub(crate) struct QuickArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "plan")]
     pub(crate) images: Option<PathBuf>,
     /// Play this disk over the images, so that seeks take their time: hdd-7200,
-    /// hdd-7200-write-through, hdd-7200-500g, hdd-5400, ssd-sata, hp97560, or a TOML file.
+    /// hdd-7200-write-through, hdd-7200-500g, hdd-5400, ssd-sata, ssd-ftl, hp97560, or a
+    /// TOML file.
     #[arg(long, value_name = "DISK", conflicts_with_all = ["plan", "device", "directories"])]
     pub(crate) disk: Option<String>,
     /// Mount options for every variant.

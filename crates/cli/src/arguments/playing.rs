@@ -6,8 +6,8 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub(crate) struct DiskArgs {
-    /// The disk: hdd-7200, hdd-7200-write-through, hdd-7200-500g, hdd-5400, ssd-sata, hp97560, or a
-    /// TOML file.
+    /// The disk: hdd-7200, hdd-7200-write-through, hdd-7200-500g, hdd-5400, ssd-sata, ssd-ftl,
+    /// hp97560, or a TOML file.
     #[arg(default_value = "hdd-7200")]
     pub(crate) disk: String,
     /// How large it is shown, from its outermost track on [default: 4GiB, or all of a smaller

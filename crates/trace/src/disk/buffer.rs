@@ -5,6 +5,8 @@
 
 use serde::Deserialize;
 
+use super::page_map::PageMap;
+
 /// Buffer description of a disk file.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -65,6 +67,10 @@ pub(super) struct DiskState {
     /// Segments, the newest first.
     segments: Vec<BufferSegment>,
     reading: Option<ReadAhead>,
+    /// Pages of a flash drive with a translation layer, from its first write on.
+    pub(super) flash: Option<Box<PageMap>>,
+    /// Time of garbage collection that delays the next request.
+    pub(super) owed_ns: f64,
 }
 
 impl DiskState {

@@ -10,12 +10,13 @@ use super::draws::{DRAWS, UniformDraws};
 use super::model::{DiskKind, FlashText, ModelledDisk, TransferText};
 
 /// Names and files of the built-in disks.
-const ALL: [(&str, &str); 6] = [
+const ALL: [(&str, &str); 7] = [
     ("hdd-7200", include_str!("../../disks/hdd-7200.toml")),
     ("hdd-7200-write-through", include_str!("../../disks/hdd-7200-write-through.toml")),
     ("hdd-7200-500g", include_str!("../../disks/hdd-7200-500g.toml")),
     ("hdd-5400", include_str!("../../disks/hdd-5400.toml")),
     ("ssd-sata", include_str!("../../disks/ssd-sata.toml")),
+    ("ssd-ftl", include_str!("../../disks/ssd-ftl.toml")),
     ("hp97560", include_str!("../../disks/hp97560.toml")),
 ];
 
@@ -218,6 +219,20 @@ impl DiskText {
         }
         if !(1..=1024).contains(&self.queue) || self.capacity_bytes < 1 << 20 {
             return Err(wrong("queue is not between 1 and 1024, or there is less than 1 MiB"));
+        }
+        if let Some(layer) = self.flash.and_then(|flash| flash.translation) {
+            let pages = self.capacity_bytes / layer.page_bytes.max(1);
+            let is_sound = (512..=1 << 24).contains(&layer.page_bytes)
+                && (2..=1 << 20).contains(&layer.block_pages)
+                && (layer.block_pages..=1 << 28).contains(&pages)
+                && (1.0..=400.0).contains(&layer.over_provisioning_percent)
+                && [layer.copy_ms, layer.erase_ms].iter().all(|ms| (0.0..=1000.0).contains(ms));
+            if !is_sound {
+                return Err(wrong(
+                    "translation: not pages of 512 bytes to 16 MiB, blocks of at least 2 of them, \
+                     1 to 400 % beside and times up to 1000 ms",
+                ));
+            }
         }
         let Some(buffer) = self.buffer else { return Ok(()) };
         if self.flash.is_some() {

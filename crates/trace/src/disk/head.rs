@@ -143,6 +143,11 @@ impl DiskHead {
         parts
     }
 
+    /// Discards a range of bytes, which takes no time.
+    pub(super) fn discard(&mut self, disk: &ModelledDisk, range: (u64, u64)) {
+        disk.discard(&mut self.state, range);
+    }
+
     /// Serves requests until at most `waiting` are queued.
     pub(super) fn serve_down_to(&mut self, disk: &ModelledDisk, waiting: usize) {
         while self.waiting.len() > waiting {

@@ -7,6 +7,7 @@ mod draws;
 mod file;
 mod head;
 mod model;
+mod page_map;
 mod played;
 mod reader;
 mod replay;

@@ -9,6 +9,7 @@ use treering_model::Fingerprint;
 
 use super::buffer::{BufferLookup, BufferText, DiskState};
 use super::curve::SeekCurve;
+use super::page_map::PageMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -16,6 +17,33 @@ pub(super) struct FlashText {
     pub(super) read_ms: f64,
     pub(super) write_ms: f64,
     pub(super) at_a_time: usize,
+    /// Translation layer; without one every write costs the same.
+    pub(super) translation: Option<TranslationText>,
+}
+
+/// Translation layer of a flash drive.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct TranslationText {
+    pub(super) page_bytes: u64,
+    pub(super) block_pages: u64,
+    pub(super) over_provisioning_percent: f64,
+    /// Time to copy a page, and to erase a block.
+    pub(super) copy_ms: f64,
+    pub(super) erase_ms: f64,
+}
+
+impl TranslationText {
+    /// Pages that a range of bytes touches.
+    fn pages(&self, (start, end): (u64, u64)) -> std::ops::Range<u64> {
+        start / self.page_bytes..end.div_ceil(self.page_bytes)
+    }
+
+    fn map(&self, capacity_bytes: u64) -> PageMap {
+        let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let pages = count(capacity_bytes / self.page_bytes);
+        PageMap::new(pages, count(self.block_pages), self.over_provisioning_percent / 100.0)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -195,7 +223,7 @@ impl ModelledDisk {
             DiskKind::Flash(flash) => {
                 let ms = if wanted.is_write { flash.write_ms } else { flash.read_ms };
                 let together = waiting.clamp(1, flash.at_a_time) as f64;
-                let seek = ms * 1e6 / together;
+                let seek = ms * 1e6 / together + state.owed_ns;
                 ServiceTime { overhead, seek, transfer, ..ServiceTime::default() }
             }
             DiskKind::Mechanics { revolution_ns, seek } => {
@@ -278,6 +306,34 @@ impl ModelledDisk {
         self.capacity_bytes as f64 / (f64::midpoint(outer, inner) * revolution_ns / 1e9)
     }
 
+    /// Writes to the pages of a flash drive: what is copied and erased for it delays the next
+    /// request.
+    fn program(&self, state: &mut DiskState, range: (u64, u64)) {
+        let DiskKind::Flash(FlashText { translation: Some(layer), at_a_time, .. }) = self.access
+        else {
+            return;
+        };
+        let map = state.flash.get_or_insert_with(|| Box::new(layer.map(self.capacity_bytes)));
+        let before = map.work;
+        for page in layer.pages(range) {
+            map.write(usize::try_from(page).unwrap_or(usize::MAX));
+        }
+        let work = map.work.since(before);
+        let ms = work.copied as f64 * layer.copy_ms + work.erased as f64 * layer.erase_ms;
+        state.owed_ns = ms * 1e6 / at_a_time as f64;
+    }
+
+    /// Discards a range: a flash drive forgets the pages that lie whole in it.
+    pub(super) fn discard(&self, state: &mut DiskState, (start, end): (u64, u64)) {
+        let DiskKind::Flash(FlashText { translation: Some(layer), .. }) = self.access else {
+            return;
+        };
+        let Some(map) = &mut state.flash else { return };
+        for page in start.div_ceil(layer.page_bytes)..end / layer.page_bytes {
+            map.trim(usize::try_from(page).unwrap_or(usize::MAX));
+        }
+    }
+
     /// Applies a request to the head position and the buffer; `parts` is its time from
     /// [`Self::time`].
     pub(super) fn serve(
@@ -288,6 +344,10 @@ impl ModelledDisk {
         parts: ServiceTime,
     ) {
         let end = wanted.offset.saturating_add(wanted.bytes);
+        state.owed_ns = 0.0;
+        if wanted.is_write {
+            self.program(state, (wanted.offset, end));
+        }
         let (DiskKind::Mechanics { revolution_ns, .. }, Some(buffer), false) =
             (self.access, self.buffer, wanted.is_write)
         else {

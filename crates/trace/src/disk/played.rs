@@ -66,6 +66,11 @@ impl PlayedHead {
         self.coming.push_back((at_ns, number, None));
     }
 
+    /// Discards a range of bytes, which takes no time.
+    pub fn discard(&mut self, offset: u64, bytes: u64) {
+        self.head.discard(&self.disk, (offset, offset.saturating_add(bytes)));
+    }
+
     /// Reports whether no request is queued.
     pub fn is_idle(&self) -> bool {
         self.head.is_free() && self.coming.is_empty()

@@ -109,6 +109,11 @@ impl Spindle {
         self.work.notify_one();
     }
 
+    /// Discards a range.
+    pub(super) fn discard(&self, offset: u64, bytes: u64) {
+        self.state().head.discard(offset, bytes);
+    }
+
     /// True if answers come at once.
     pub(super) fn answers_at_once(&self) -> bool {
         self.hurries.load(Ordering::Relaxed)
