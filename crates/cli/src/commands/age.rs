@@ -91,8 +91,9 @@ fn resume(
         ))
         .hint("--resume goes on with an interrupted one"));
     }
-    let trials =
-        store.load_many(&[newest.trial], LoadDetail::Tasks).map_err(|error| failure(&error))?;
+    let trials = store
+        .load_many(&[newest.trial], LoadDetail::Everything)
+        .map_err(|error| failure(&error))?;
     drop(store);
     let trial = trials.first().ok_or_else(no_results)?;
     let steps = steps_of(trial);
