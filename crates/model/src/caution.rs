@@ -47,6 +47,8 @@ crate::named_enum! {
         Handicapped = "handicapped",
         /// Too few operations: the random choice of operations decides the figures.
         TooFewOperations = "too_few_operations",
+        /// Operations of an aging found no space, and files were deleted for it.
+        ShortOfSpace = "short_of_space",
         /// A control group or the CPU affinity provides less than the machine has.
         CgroupLimits = "cgroup_limits",
         /// Memory ran short during the trial, and cached data were evicted.
@@ -158,6 +160,7 @@ impl CautionCode {
             | Self::NotFresh
             | Self::RequestsLate
             | Self::MeansOnly
+            | Self::ShortOfSpace
             | Self::TooFewOperations => self.advice_about_workload(),
             Self::NotQuiet
             | Self::Stolen
@@ -210,6 +213,10 @@ impl CautionCode {
             Self::MeansOnly => {
                 "a verdict needs the runs: ask for them, or measure both commits by turns \
                  (`treering compare --kernel`)"
+            }
+            Self::ShortOfSpace => {
+                "to age without it give a smaller --live or a lower --hold-full; close to full it \
+                 is what the filesystem is asked for"
             }
             // Only `TooFewOperations` is left; the other codes have advice above.
             _ => "let it run longer, until some thousands of operations ran",

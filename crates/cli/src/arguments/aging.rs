@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Arg, Args, Command, FromArgMatches, Subcommand, value_parser};
+use clap::{Arg, ArgAction, Args, Command, FromArgMatches, Subcommand, value_parser};
 use treering_age::AgeWorkload;
 use treering_script::Workload;
 
@@ -16,7 +16,15 @@ pub(crate) const AGE: &str = "age";
 /// Name of the option that saves the aged filesystem as an image.
 const SAVE: &str = "save";
 
-/// Name of the image to save the aged filesystem as.
+/// The option that goes on with an interrupted run.
+const RESUME: &str = "resume";
+
+/// True if an interrupted run goes on.
+pub(crate) fn resumes(matches: &clap::ArgMatches) -> bool {
+    matches.get_flag(RESUME)
+}
+
+/// The name of the image that the aged filesystem is to be saved as.
 pub(crate) fn image_to_save(matches: &clap::ArgMatches) -> Option<&str> {
     matches.get_one::<String>(SAVE).map(String::as_str)
 }
@@ -88,6 +96,8 @@ Then measure on it, or compare its layout with that of a fresh copy:
   treering layout /mnt/test --fresh-copy
 Write less: what is deleted or replaced on the way is allocated, not written:
   treering age /mnt/test --profile mail --until operations=100000 --fast-forward
+Go on after Ctrl-C, a kill or a reboot:
+  treering age /mnt/test --resume
 See how much the layout differs between runs that did the same:
   treering age spread
 Keep it as an image that each trial of a plan starts from:
@@ -131,7 +141,17 @@ pub(super) fn command() -> Command {
             )
             .conflicts_with("dry_run"),
     );
-    // Otherwise clap would take the doc comment of a group as the description of the command.
+    let command = command.arg(
+        Arg::new(RESUME)
+            .long(RESUME)
+            .action(ArgAction::SetTrue)
+            .help(
+                "Go on with the run in TARGET that Ctrl-C, a kill or a reboot ended, from its last \
+                 whole step; its options are those that it had",
+            )
+            .conflicts_with_all(manifest.native.iter().map(|spec| spec.name).chain(["dry_run"])),
+    );
+    // Doc comments of the groups would stand in for the words on the command.
     AgeVerb::augment_subcommands(command)
         .subcommand_required(false)
         .about(manifest.about)

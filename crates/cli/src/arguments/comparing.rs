@@ -210,8 +210,9 @@ pub(crate) struct QuickArgs {
     /// Directory for the images [default: the lab's own directory in /var/tmp].
     #[arg(long, value_name = "DIR", conflicts_with = "plan")]
     pub(crate) images: Option<PathBuf>,
-    /// Play this disk over the images, so that seeks take their time: hdd-7200, hdd-5400, ssd-sata,
-    /// hp97560, or a TOML file.
+    /// Play this disk over the images, so that seeks take their time: hdd-7200,
+    /// hdd-7200-write-through, hdd-7200-500g, hdd-5400, ssd-sata, ssd-ftl, hp97560, or a
+    /// TOML file.
     #[arg(long, value_name = "DISK", conflicts_with_all = ["plan", "device", "directories"])]
     pub(crate) disk: Option<String>,
     /// Mount options for every variant.

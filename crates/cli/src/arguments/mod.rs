@@ -32,7 +32,7 @@ use treering_script::Workload;
 
 use crate::colour;
 
-pub(crate) use aging::{AGE, AgeVerb, MeasureProfileArgs, SpreadArgs, image_to_save};
+pub(crate) use aging::{AGE, AgeVerb, MeasureProfileArgs, SpreadArgs, image_to_save, resumes};
 pub(crate) use annotating::{DeleteArgs, ExcludeArgs, IncludeArgs, LabelArgs};
 pub(crate) use classic::{GenerateArgs, classic_os_words, classic_words, is_called};
 use classic::{link, named};

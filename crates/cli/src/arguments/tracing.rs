@@ -129,7 +129,8 @@ pub(crate) struct CostArgs {
     /// Traces, as for `treering trace show`.
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// The disk: hdd-7200, hdd-5400, ssd-sata, hp97560, or a TOML file; may be given several times.
+    /// The disk: hdd-7200, hdd-7200-write-through, hdd-7200-500g, hdd-5400, ssd-sata, ssd-ftl,
+    /// hp97560, or a TOML file; may be given several times.
     #[arg(long, value_name = "DISK", default_value = "hdd-7200")]
     pub(crate) disk: Vec<String>,
     #[command(flatten)]

@@ -1,23 +1,30 @@
 //! `treering age`: ages a filesystem on purpose, and shows the profiles for it.
 
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, FromArgMatches};
-use treering_age::{AgeWorkload, MeasuredTree, measured_profile, profile_text, profiles};
+use treering_age::{
+    AgeWorkload, MeasuredTree, ResumedAging, measured_profile, profile_text, profiles, steps_of,
+};
 use treering_conduct::extract_history;
+use treering_conduct::trial::TrialOutcome;
+use treering_lab::OwnedDirectory;
 use treering_model::Ending;
 use treering_model::nearest::suggestion;
 use treering_observe::census::census;
 use treering_report::pages::history::spread;
 use treering_report::{Cell, Column, Report, Table};
+use treering_script::{Settings, Workload};
 use treering_store::{Filter, LoadDetail, TrialState};
 use treering_sys::open_top;
 
 use super::image::PlannedSave;
 use super::{native, output};
 use crate::arguments::{
-    AgeVerb, MeasureProfileArgs, NativeRunArgs, OutputArgs, SpreadArgs, image_to_save,
+    AgeVerb, AnyRunArgs, MeasureProfileArgs, NativeRunArgs, OutputArgs, SpreadArgs, image_to_save,
+    resumes,
 };
 use crate::classic_output::say;
 use crate::failure::Failure;
@@ -44,7 +51,11 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
                 _ => None,
             };
             let own = NativeRunArgs { keep: true, layout_every, ..own };
-            let (code, done) = native::run_as(&AgeWorkload, matches, &own, None)?;
+            let (code, done) = if resumes(matches) {
+                resume(matches, &own)?
+            } else {
+                native::run_as(&AgeWorkload, matches, &own, None)?
+            };
             let completed = done.filter(|done| done.conclusion.ending == Ending::Completed);
             match (saving, completed) {
                 (Some(saving), Some(done)) => saving.save(done.trial.as_ref())?,
@@ -54,6 +65,49 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             Ok(code)
         }
     }
+}
+
+/// Goes on with the newest run of a directory, if it was interrupted.
+fn resume(
+    matches: &ArgMatches,
+    own: &NativeRunArgs,
+) -> Result<(ExitCode, Option<TrialOutcome>), Failure> {
+    let any =
+        AnyRunArgs::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
+    let dir = own.dir.as_deref().unwrap_or(Path::new(""));
+    let dir = dir.canonicalize().map_err(|error| Failure::of_path(dir, &error))?;
+    let store = open_to_read(any.store.as_deref())?.ok_or_else(no_results)?;
+    let workload = AgeWorkload.manifest().name.to_owned();
+    let filter = Filter { workload: Some(workload), ..Filter::default() };
+    let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
+    summaries.retain(|summary| Path::new(&summary.target) == dir);
+    let newest = summaries.iter().max_by_key(|summary| (summary.started_unix_ms, summary.trial));
+    let message = format!("no run of `treering age` in {} was interrupted", dir.display());
+    let nothing = || Failure::usage(message).hint("`treering list` shows which there were");
+    let newest = newest.ok_or_else(nothing)?;
+    if newest.state != TrialState::Ended(Ending::Interrupted) {
+        let (dir, state) = (dir.display(), newest.state.name());
+        return Err(Failure::usage(format!(
+            "the newest run of `treering age` in {dir} is {state}"
+        ))
+        .hint("--resume goes on with an interrupted one"));
+    }
+    let trials = store
+        .load_many(&[newest.trial], LoadDetail::Everything)
+        .map_err(|error| failure(&error))?;
+    drop(store);
+    let trial = trials.first().ok_or_else(no_results)?;
+    let steps = steps_of(trial);
+    let operations: u64 = steps.iter().map(|step| step.operations).sum();
+    say(&format!("going on behind {operations} operations, those that filled the tree included"));
+    let known = AgeWorkload.manifest().native;
+    let is_known = |name: &str| known.iter().any(|spec| spec.name == name);
+    let parameters = trial.beginning.parameters.iter().filter(|(name, _)| is_known(name));
+    let settings = Settings::new(parameters.cloned().collect());
+    let kept = OwnedDirectory::take(&dir)?.take_over(&trial.beginning.trial.text())?;
+    // A workload lives as long as the program.
+    let workload: &'static ResumedAging = Box::leak(Box::new(ResumedAging { steps }));
+    native::run_with((workload, settings), matches, own, (None, &kept))
 }
 
 fn list(args: &OutputArgs) -> Result<ExitCode, Failure> {

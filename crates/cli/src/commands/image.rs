@@ -17,6 +17,9 @@ use crate::places;
 use treering_conduct::trial::OBSERVING_PARAMETERS;
 use treering_conduct::watch_signals;
 
+/// Option of mkfs with which the superblock tells the seed of the order of names.
+const HASH_SEED: &str = "hash_seed=";
+
 /// Runs a subcommand of `treering image`.
 pub(crate) fn run(verb: &ImageVerb) -> Result<ExitCode, Failure> {
     let library = ImageLibrary::new(&places::images_dir()?);
@@ -94,11 +97,22 @@ impl PlannedSave {
 
     fn record(&self, trial: Option<&Trial>) -> ImageRecord {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        // A random number that another mkfs of the same words draws anew.
+        let is_drawn = |word: &str| word.starts_with(HASH_SEED);
+        let drawn = self.mkfs.iter().position(|word| is_drawn(word));
+        let mut words = self.mkfs.clone();
+        if let Some(place) = drawn {
+            words.drain(place.saturating_sub(1)..=place);
+        }
         let recipe = vec![
-            pair("mkfs", &self.mkfs.join(" ")),
+            pair("mkfs", &words.join(" ")),
             pair("mount", &self.target.options()),
             pair("treering", env!("CARGO_PKG_VERSION")),
         ];
-        ImageRecord::describing(&self.name, trial_unix_ms(), recipe, trial, &OBSERVING_PARAMETERS)
+        let (name, now_ms) = (&self.name, trial_unix_ms());
+        let mut record =
+            ImageRecord::describing(name, now_ms, recipe, trial, &OBSERVING_PARAMETERS);
+        record.outcome.extend(drawn.map(|place| pair("mkfs -E", &self.mkfs[place])));
+        record
     }
 }

@@ -170,10 +170,16 @@ fn release(dry_run: bool, reboots: &RebootControl) -> Result<(), Failure> {
     Err(Failure::environment(format!("not freed: {}", failed.join("; "))))
 }
 
-/// Attaches a played disk until the process is asked to end.
+/// Size of a played disk without `--size`, as far as the disk has so much.
+const SHOWN_BYTES: u64 = 4 << 30;
+
+/// Attaches a played disk until the process is told to end.
 fn disk(args: &DiskArgs) -> Result<(), Failure> {
-    let bytes = size("--size", &args.size)?;
     let model = PlayedModel::find(&args.disk)?;
+    let bytes = match &args.size {
+        Some(text) => size("--size", text)?,
+        None => model.disk.capacity_bytes().min(SHOWN_BYTES),
+    };
     let about = model.disk.about.clone();
     let signals = watch_signals()?;
     let device = LabDevice::played_disk(model, bytes, args.images.as_deref(), &open())?;

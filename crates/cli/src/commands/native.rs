@@ -8,7 +8,7 @@ use clap::{ArgMatches, FromArgMatches};
 use treering_conduct::trial::{NativeHost, NativeOptions, NativeRun, TrialOutcome};
 use treering_conduct::{Host, say_left_behind};
 use treering_engine::{EngineError, RunProgress};
-use treering_lab::Lab;
+use treering_lab::{Lab, RunTree};
 use treering_model::{Ending, TrialSink};
 use treering_report::pages::run::{StoreLocation, page};
 use treering_script::{Settings, Workload};
@@ -62,9 +62,19 @@ pub(super) fn run_as(
     own: &NativeRunArgs,
     ranks: Option<&Ranks<'_>>,
 ) -> Result<(ExitCode, Option<TrialOutcome>), Failure> {
+    let settings = settings(workload.manifest().native, matches);
+    run_with((workload, settings), matches, own, (ranks, &[]))
+}
+
+/// Runs the workload as [`run_as`], with these settings, on trees that an earlier trial made.
+pub(super) fn run_with(
+    (workload, settings): (&'static dyn Workload, Settings),
+    matches: &ArgMatches,
+    own: &NativeRunArgs,
+    (ranks, kept): (Option<&Ranks<'_>>, &[RunTree]),
+) -> Result<(ExitCode, Option<TrialOutcome>), Failure> {
     let any =
         AnyRunArgs::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
-    let settings = settings(workload.manifest().native, matches);
     if any.dry_run {
         rehearse(workload, settings, (&any, own), ranks)?;
         return Ok((ExitCode::SUCCESS, None));
@@ -72,7 +82,7 @@ pub(super) fn run_as(
     let (options, store) = (options(&any, own), PlanStore::of_run(&any));
     let host = NativeTerminal { own, store: &store, has_layouts: workload.manifest().name == AGE };
     let run = NativeRun::new(workload, settings, &options, ranks)?;
-    let Some(outcome) = run.run(&[], (&store, &host))? else {
+    let Some(outcome) = run.run(kept, (&store, &host))? else {
         return Ok((ExitCode::SUCCESS, None));
     };
     Ok((host.tell(&outcome)?, Some(outcome)))

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use treering_model::{CautionCode, Ending};
-use treering_testkit::{LoopFs, require_loop_fs, require_root, temp_dir, tree_of};
+use treering_testkit::{LoopFs, Program, require_loop_fs, require_root, temp_dir, tree_of};
 
 use crate::program;
 use crate::trial::last;
@@ -242,7 +242,107 @@ fn a_filesystem_is_aged_until_its_layout_is_steady_or_it_is_full() {
     }
 }
 
-/// Files below a directory that have at least one 4 KiB block of zeros.
+/// Share of a mounted filesystem that is in use, in percent, as `df` has it.
+fn used_percent(place: &Path) -> f64 {
+    let df = Command::new("df").args(["--output=size,avail"]).arg(place).output().unwrap();
+    let text = String::from_utf8(df.stdout).unwrap();
+    let words: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    100.0 * (1.0 - words[1] / words[0])
+}
+
+#[test]
+fn a_level_is_kept_until_another_rule_ends_the_run() {
+    require_root!();
+    let program = program();
+    for kind in ["ext4"] {
+        require_loop_fs!(kind);
+        let mounted = LoopFs::new(kind, 400);
+        let target = mounted.path().to_str().unwrap();
+        let words = ["age", target, "-p", "database", "--hold-full", "85%", "--quiet"];
+        let rest = ["--until", "operations=1500", "--measure-every", "250"];
+        program.run(words.iter().chain(&rest)).ends_with(0);
+        assert_eq!(last(&program).fact("age.stopped_by"), Some("operations=1500"), "{kind}");
+        let percent = used_percent(mounted.path());
+        assert!((percent - 85.0).abs() < 2.0, "{kind}: {percent} %");
+    }
+    let place = temp_dir();
+    let words = ["age", place.path().to_str().unwrap(), "--hold-full", "85%", "--until"];
+    let words = words.iter().chain(&["operations=9"]);
+    let grows = program.run(words.clone().chain(&["-p", "round-robin"])).ends_with(2);
+    grows.complains("this profile cannot keep a level");
+    program.run(words.chain(&["--live", "1M"])).ends_with(2).complains("exclude each other");
+}
+
+#[test]
+fn a_fullness_that_is_reached_before_the_first_operation_is_an_error() {
+    require_root!();
+    require_loop_fs!("ext4");
+    let mounted = LoopFs::new("ext4", 200);
+    let words = ["age", mounted.path().to_str().unwrap(), "--live", "150M", "--quiet"];
+    let ran = program().run(words.iter().chain(&["--until", "full=70%"]));
+    assert_eq!(ran.code, Some(4), "{ran}");
+    ran.complains("held before the first operation");
+}
+
+/// Runs an aging, ends it by a signal after some steps, and goes on with it.
+fn interrupted(program: &Program, target: &str, signal: &str, rules: &[&str]) {
+    let words = ["age", target, "-p", "mail", "--measure-every", "100"];
+    let mut running = program.start(words.iter().chain(rules));
+    let of_steps = |line: &str| line.contains("traversal");
+    let mut steps = 0;
+    while steps < 3 {
+        steps += usize::from(of_steps(&running.wait_for("")));
+    }
+    running.send(signal);
+    let ended = running.finish();
+    assert_ne!(ended.code, Some(0), "{ended}");
+    let ran = program.run(["age", target, "--resume"]).ends_with(0);
+    assert!(ran.stderr.contains("going on behind"), "{ran}");
+}
+
+#[test]
+fn a_run_that_was_interrupted_goes_on_to_the_files_that_it_would_have_made() {
+    let program = program();
+    let rules = ["--live", "4M", "--until", "operations=2000"];
+    let (whole, other) = (temp_dir(), temp_dir());
+    let target = whole.path().to_str().unwrap();
+    let words = ["age", target, "-p", "mail", "--measure-every", "100", "--quiet"];
+    program.run(words.iter().chain(&rules)).ends_with(0);
+    let print = last(&program).fact("age.fingerprint").unwrap().to_owned();
+    let names = |place: &Path| -> BTreeMap<String, u64> {
+        let below = |path: &str| path.split_once("age-0/").unwrap().1.to_owned();
+        tree_of(place).into_iter().map(|(path, bytes)| (below(&path), bytes)).collect()
+    };
+    for signal in ["INT", "KILL"] {
+        let place = other.path().join(signal);
+        fs::create_dir(&place).unwrap();
+        interrupted(&program, place.to_str().unwrap(), signal, &rules);
+        let trial = last(&program);
+        assert_eq!(trial.fact("age.operations"), Some("2000"), "{signal}");
+        assert_eq!(trial.fact("age.fingerprint"), Some(print.as_str()), "{signal}");
+        assert!(trial.fact("age.earlier_operations").is_some(), "{signal}");
+        assert_eq!(names(&place), names(whole.path()), "{signal}");
+    }
+    program.run(["age", target, "--resume"]).ends_with(2).complains("is completed");
+    let words = ["age", target, "--resume", "--live", "4M"];
+    program.run(words).ends_with(2).complains("cannot be used with");
+    let empty = temp_dir();
+    let words = ["age", empty.path().to_str().unwrap(), "--resume"];
+    program.run(words).ends_with(2).complains("was interrupted");
+}
+
+#[test]
+fn a_run_that_keeps_a_level_goes_on_by_what_the_filesystem_answered() {
+    require_root!();
+    require_loop_fs!("xfs");
+    let program = program();
+    let mounted = LoopFs::new("xfs", 300);
+    let rules = ["--hold-full", "80%", "--until", "operations=1500"];
+    interrupted(&program, mounted.path().to_str().unwrap(), "KILL", &rules);
+    assert_eq!(last(&program).fact("age.operations"), Some("1500"));
+}
+
+/// Files below a directory in which some block of 4 KiB is all zeros.
 fn with_zeros(dir: &Path) -> Vec<std::path::PathBuf> {
     let is_zero = |block: &[u8]| block.iter().all(|byte| *byte == 0);
     let has_zeros =

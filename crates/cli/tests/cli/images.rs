@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use treering_model::Trial;
+use treering_model::{ImageRecord, Trial};
 use treering_store::{Access, Filter, LoadDetail, Store};
 use treering_testkit::{
     BlockDevice, LoopFs, Program, require_loop_fs, require_root, temp_dir, temp_dir_in, tree_of,
@@ -148,6 +148,9 @@ fn a_damaged_image_is_refused() {
         assert!(outcome.success());
     });
     copy("bare", &|folder| fs::remove_file(folder.join("content.zst")).unwrap());
+    copy("another-recipe", &|folder| in_record(folder, "operations=300", "operations=301"));
+    let damaged = program.run(["image", "verify", "another-recipe"]).ends_with(3);
+    damaged.complains("image.json is not what was saved");
     program.run(["image", "verify", "same", "good"]).ends_with(0);
     let file = program.home().join("restored");
     for (name, words) in [
@@ -272,4 +275,22 @@ fn a_failed_save_leaves_no_files_and_a_mounted_filesystem() {
     program.run(words).ends_with(3).complains("already");
     assert!(!dir.join("age-0").exists());
     program.run(["image", "save", "new", temp_dir().path().to_str().unwrap()]).ends_with(3);
+}
+
+#[test]
+fn equal_recipes_have_one_key_whatever_mkfs_drew() {
+    require_root!();
+    require_loop_fs!("ext4");
+    let program = program();
+    let keys = ["one", "two"].map(|name| {
+        drop(saved(&program, "ext4", name));
+        let text = fs::read_to_string(image(&program, name).join("image.json")).unwrap();
+        let record: ImageRecord = serde_json::from_str(&text).unwrap();
+        let mkfs = record.made_with("mkfs").unwrap();
+        assert!(mkfs.contains("-I 256") && !mkfs.contains("hash_seed"), "{mkfs}");
+        let seed = record.outcome.iter().find(|(name, _)| name == "mkfs -E").unwrap();
+        (record.recipe_key(), seed.1.clone())
+    });
+    assert_eq!(keys[0].0, keys[1].0);
+    assert_ne!(keys[0].1, keys[1].1, "mke2fs draws a seed");
 }

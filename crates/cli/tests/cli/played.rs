@@ -433,3 +433,26 @@ fn unplayable_disks_are_refused_first() {
     let compare = ["compare", "--filesystems", "ext4,xfs", "--disk", "tape", "--dry-run"];
     program.run(compare).complains("hdd-7200");
 }
+
+#[test]
+fn every_disk_that_the_documents_name_can_be_played_and_is_told_in_the_help() {
+    let program = program();
+    let disks = include_str!("../../../../docs/disks.md");
+    let plans = include_str!("../../../../docs/plan.md");
+    let names: Vec<&str> = treering_trace::ModelledDisk::names().collect();
+    assert!(names.contains(&"hdd-7200-500g"), "{names:?}");
+    for name in names {
+        let row = format!("\n| `{name}` |");
+        assert!(disks.contains(&row) && plans.contains(&format!("`{name}`")), "{name}");
+        for words in [["lab", "disk"], ["trace", "cost"]] {
+            let help = program.run([words[0], words[1], "--help"]).ends_with(0).stdout;
+            let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(help.contains(&format!("{name},")), "{words:?} {name}: {help}");
+        }
+        if can_play() {
+            let (running, _node) = attached(&program, name, 64);
+            running.send("INT");
+            running.finish().ends_with(0);
+        }
+    }
+}

@@ -41,6 +41,7 @@ macro_rules! pages {
 pages! {
     readme: "README.md",
     aging: "docs/aging.md",
+    aging_near_full: "docs/aging-near-full.md",
     aging_profiles: "docs/aging-profiles.md",
     clients: "docs/clients.md",
     compare: "docs/compare.md",

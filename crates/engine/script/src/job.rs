@@ -481,6 +481,8 @@ pub struct TargetFacts {
     pub free_bytes: u64,
     /// Number of available inodes; `None` if the filesystem does not report one.
     pub free_inodes: Option<u64>,
+    /// True if the free bytes do not have to hold inodes.
+    pub has_inode_tables: bool,
 }
 
 impl TargetFacts {
@@ -492,6 +494,7 @@ impl TargetFacts {
             capacity_bytes: u64::MAX,
             free_bytes: u64::MAX,
             free_inodes: None,
+            has_inode_tables: false,
         }
     }
 }

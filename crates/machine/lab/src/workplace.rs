@@ -6,7 +6,7 @@ use treering_engine::Target;
 use treering_model::{Caution, CautionCode};
 use treering_sys::LockError;
 
-use crate::trees::{RunMark, find_in, remove};
+use crate::trees::{RunMark, find_in, remove, remove_read};
 use crate::{LabError, PlanIdentity, RunTree};
 
 /// A directory that this run owns until dropped.
@@ -167,8 +167,24 @@ impl OwnedDirectory {
         Ok(())
     }
 
-    /// Marks the directory for a trial, and names the plan of the trial, if any. The mark lists
-    /// trees made in the target from now on, so that they can be found and removed after a kill.
+    /// Takes over the trees of an interrupted trial, which goes on with them: its mark is removed.
+    /// The trees are for [`OwnedDirectory::adopt`]; none if the trial ended in order and kept them.
+    ///
+    /// # Errors
+    /// When the mark is of another trial, is not to be believed, or cannot be removed.
+    pub fn take_over(&self, trial: &str) -> Result<Vec<RunTree>, LabError> {
+        let Some((mark, left)) = find_in(&self.target)? else { return Ok(Vec::new()) };
+        if left.trial != trial {
+            let path = self.target.path().to_owned();
+            return Err(LabError::Left { path, trial: left.trial });
+        }
+        remove_read(&self.target, &mark)?;
+        Ok(left.trees)
+    }
+
+    /// Marks the directory for the trees of this trial, a cell of this plan. Trees made in the
+    /// target from now on are recorded in the mark, so that they can be found and removed after a
+    /// kill.
     ///
     /// # Errors
     /// When a killed run has left trees, or the directory cannot be written.

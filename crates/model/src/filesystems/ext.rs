@@ -3,7 +3,9 @@
 //!
 //! By default mke2fs leaves inode tables and journal to be initialised in the background after the
 //! first mount, which would write at random times during the trial.
-//! `lazy_itable_init=0,lazy_journal_init=0` initialises both in mkfs.
+//! `lazy_itable_init=0,lazy_journal_init=0` initialises both in mkfs. It also draws a random seed,
+//! from which the order of the names in a directory follows; with [`HASH_SEED`] equal recipes give
+//! equal orders.
 
 use super::{
     CheckProgram, CreationMethod, Filesystem, MetadataCopies, Mkfs, RefusedOption, UntouchedMount,
@@ -39,12 +41,15 @@ pub const EXT2: Filesystem = Filesystem {
     leaves: &["ext2", "ext4", "ext3", JOURNAL],
     making: CreationMethod::Formatted(&Mkfs {
         program: "mkfs.ext2",
-        extended: &["lazy_itable_init=0"],
+        extended: &["lazy_itable_init=0", HASH_SEED],
         ..MKE2FS
     }),
     log_prefixes: &["EXT2-fs", "EXT4-fs"],
     ..COMMON
 };
+
+/// Seed of the hashes of names, the same for every filesystem that treering makes.
+const HASH_SEED: &str = "hash_seed=74726565-7269-6e67-7472-656572696e67";
 
 /// Signature of an external journal device.
 const JOURNAL: &str = "ext journal";
@@ -55,6 +60,7 @@ const COMMON: Filesystem = Filesystem {
     bytes_min: 1 << 20,
     has_blocks: true,
     lists_inodes: true,
+    has_inode_tables: true,
     untouched: Some(UntouchedMount { fs_type: "ext4", options: "ro,noload,errors=continue" }),
     uuid_offset: Some(0x468),
     checking: Some(CheckProgram { program: "e2fsck", arguments: &["-fn"] }),
@@ -69,7 +75,7 @@ const MKE2FS: Mkfs = Mkfs {
     with_value: "bCdeEgGiIJlLmMNoOrRtTUz",
     force: &[],
     label: &["L"],
-    extended: &["lazy_itable_init=0", "lazy_journal_init=0"],
+    extended: &["lazy_itable_init=0", "lazy_journal_init=0", HASH_SEED],
     refused: &[RefusedOption {
         letter: "F",
         times_max: 1,

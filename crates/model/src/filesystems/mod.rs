@@ -53,6 +53,8 @@ pub struct Filesystem {
     /// True if directories list the inode numbers that `stat` returns. overlayfs, for example,
     /// lists numbers of its layers, where different files can share one.
     pub lists_inodes: bool,
+    /// True if inodes lie in tables that mkfs allocates, so that files take no free bytes for them.
+    pub has_inode_tables: bool,
     /// True if the device begins with a boot sector, which ends like a partition table.
     pub has_boot_sector: bool,
     /// Read-only mount that leaves the device unchanged.
@@ -229,6 +231,7 @@ impl Filesystem {
         is_in_memory: false,
         has_blocks: false,
         lists_inodes: false,
+        has_inode_tables: false,
         has_boot_sector: false,
         untouched: None,
         of_copies: &[],

@@ -32,9 +32,27 @@ pub struct ImageRecord {
     pub outcome: Vec<(String, String)>,
     /// Layout of all its files at the time of saving.
     pub layout: FileLayout,
+    /// Fingerprint of the text of this record, without the lines of this one and of the name; empty
+    /// in records of older versions.
+    #[serde(default)]
+    pub record_fingerprint: String,
 }
 
 impl ImageRecord {
+    /// Fingerprint of the text of a record, for its field of this name.
+    pub fn fingerprint_of_text(text: &str) -> String {
+        let mut print = Fingerprint::new();
+        let is_left_out = |line: &str| {
+            ["  \"name\": ", "  \"record_fingerprint\": "].iter().any(|key| line.starts_with(key))
+        };
+        for line in text.lines().filter(|line| !is_left_out(line)) {
+            // A comma is missing behind the last field only.
+            print.add(line.trim_end_matches(',').as_bytes());
+            print.add(b"\n");
+        }
+        print.text()
+    }
+
     /// Value of a recipe parameter, if present.
     pub fn made_with(&self, name: &str) -> Option<&str> {
         let pair = self.recipe.iter().find(|(known, _)| known == name);

@@ -10,16 +10,23 @@ pub const MODELLED_DISK: &str = "hdd-7200";
 pub struct ModelledSeconds {
     /// Time with the nominal figures of the disk.
     pub typical: f64,
-    /// Time with the fastest plausible disk.
+    /// Shortest time of the disks within the uncertainty of its figures.
     pub low: f64,
-    /// Time with the slowest plausible disk.
+    /// Longest of these times.
     pub high: f64,
 }
 
 impl ModelledSeconds {
-    /// Builds the interval from the times of the nominal, fast and slow disk. A faster disk may
-    /// meet a sector at a worse angle and be slower, so the three are sorted.
-    pub fn from_times([typical, fast, slow]: [f64; 3]) -> Self {
-        Self { typical, low: fast.min(typical).min(slow), high: slow.max(typical).max(fast) }
+    /// Builds the interval from the time of the disk with its nominal figures, followed by those of
+    /// disks that are drawn from the uncertainty of the figures.
+    pub fn from_times(times: impl IntoIterator<Item = f64>) -> Self {
+        let mut times = times.into_iter();
+        let typical = times.next().unwrap_or_default();
+        let start = Self { typical, low: typical, high: typical };
+        times.fold(start, |Self { low, high, .. }, time| Self {
+            typical,
+            low: low.min(time),
+            high: high.max(time),
+        })
     }
 }

@@ -97,6 +97,15 @@ impl PlayedCounts {
         *self.late.entry(step(late_ns)).or_default() += 1;
     }
 
+    /// Adds a flush, which writes what is in the write cache.
+    pub fn add_flush(&mut self, parts: PlayedParts) {
+        self.flushes += 1;
+        self.busy_ns += parts.busy_ns;
+        self.seek_ns += parts.seek_ns;
+        self.rotation_ns += parts.rotation_ns;
+        self.transfer_ns += parts.transfer_ns;
+    }
+
     /// Difference to an earlier snapshot.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {

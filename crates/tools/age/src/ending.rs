@@ -21,6 +21,15 @@ pub(super) struct EndingMonitor {
     /// Largest fullness so far, and the steps since.
     fullest: f64,
     steps_since: u32,
+    /// Operations that found no space, and files deleted for it.
+    shortages: u64,
+    deleted: u64,
+    /// Operations of the interrupted run that this one goes on from.
+    earlier: u64,
+    /// Files that were put back for that, or removed.
+    put_back: u64,
+    /// Lowest and highest fullness after a step.
+    levels: Option<(f64, f64)>,
 }
 
 impl EndingMonitor {
@@ -35,6 +44,11 @@ impl EndingMonitor {
             awaits_layout: false,
             fullest: 0.0,
             steps_since: 0,
+            shortages: 0,
+            deleted: 0,
+            earlier: 0,
+            put_back: 0,
+            levels: None,
         }
     }
 
@@ -70,6 +84,29 @@ impl EndingMonitor {
         self.failure = Some(SessionError::new(message));
     }
 
+    /// Counts what an interrupted run did before.
+    pub(super) fn go_on_from(&mut self, operations: u64, written_bytes: u64) {
+        self.state.operations += operations;
+        self.state.written_bytes += written_bytes;
+        self.earlier = operations;
+    }
+
+    /// True if the run ends when the filesystem is full.
+    pub(super) fn ends_full(&self) -> bool {
+        self.rules.iter().any(|rule| matches!(rule, EndRule::Full(_)))
+    }
+
+    /// Counts files that were put back, or removed, before the run went on.
+    pub(super) fn count_put_back(&mut self, files: u64) {
+        self.put_back += files;
+    }
+
+    /// Counts operations that found no space, and the files deleted for it.
+    pub(super) fn count_shortages(&mut self, shortages: u64, deleted: u64) {
+        self.shortages += shortages;
+        self.deleted += deleted;
+    }
+
     /// Begins the first step: a layout received before it is the initial one.
     pub(super) fn begin_first_step(&mut self) {
         if let Some(layout) = self.feed.take().pop() {
@@ -91,14 +128,36 @@ impl EndingMonitor {
             && let Some(layout) = self.feed.take().pop()
         {
             self.state.scores.push((layout.traversal_score, layout.adjacent_siblings));
+            if let Some(share) = layout.fullness.data.share() {
+                let (least, most) = self.levels.unwrap_or((share, share));
+                self.levels = Some((least.min(share), most.max(share)));
+            }
             self.notice_growth(layout.fullness.data.share().unwrap_or(0.0));
             self.state.layout = Some(layout);
         }
         self.stopped = self.rules.iter().find_map(|rule| rule.holds(&self.state));
+        self.fail_if_full_before_the_first();
         if self.stopped.is_none() && self.steps_since >= STEPS_WITHOUT_GROWTH {
             self.fail_if_never_full();
         }
         self.stopped.is_some() || self.failure.is_some()
+    }
+
+    /// Fails a run in which a rule `full` held before the first operation: nothing was aged.
+    fn fail_if_full_before_the_first(&mut self) {
+        let full =
+            |rule: &&EndRule| matches!(rule, EndRule::Full(_)) && rule.holds(&self.state).is_some();
+        if self.state.operations > 0 || self.stopped.is_none() {
+            return;
+        }
+        let Some(rule) = self.rules.iter().find(full) else { return };
+        let share = self.state.layout.as_ref().and_then(|layout| layout.fullness.data.share());
+        let message = format!(
+            "--until {rule} held before the first operation, with {:.1} % in use: nothing was \
+             aged; give a smaller --live, or --hold-full with another rule to end it",
+            share.unwrap_or(0.0) * 100.0
+        );
+        self.failure = Some(SessionError::new(message));
     }
 
     fn notice_growth(&mut self, share: f64) {
@@ -148,6 +207,18 @@ impl EndingMonitor {
             fact("age.operations", self.state.operations.to_string()),
             fact("age.written_bytes", self.state.written_bytes.to_string()),
         ];
+        if self.earlier > 0 {
+            facts.push(fact("age.earlier_operations", self.earlier.to_string()));
+            facts.push(fact("age.put_back", self.put_back.to_string()));
+        }
+        if self.shortages > 0 {
+            facts.push(fact("age.short_of_space", self.shortages.to_string()));
+            facts.push(fact("age.deleted_for_space", self.deleted.to_string()));
+        }
+        if let Some((least, most)) = self.levels {
+            let percent = |share: f64| format!("{:.1}", share * 100.0);
+            facts.push(fact("age.full_percent", percent(least) + " to " + &percent(most)));
+        }
         facts.extend(self.stopped.iter().map(|rule| fact("age.stopped_by", rule.clone())));
         facts
     }
@@ -157,7 +228,14 @@ impl EndingMonitor {
         let is_short = !self.rules.is_empty() && self.stopped.is_none() && self.failure().is_none();
         let message = format!("no rule held after {} operations", self.state.operations);
         let caution = Caution { code: CautionCode::TooFewOperations, message };
-        is_short.then_some(caution).into_iter().collect()
+        let shortage = format!(
+            "{} operations found no space, and {} files were deleted for it: the list of \
+             operations follows the filesystem",
+            self.shortages, self.deleted
+        );
+        let shortage = Caution { code: CautionCode::ShortOfSpace, message: shortage };
+        let shortage = (self.shortages > 0).then_some(shortage);
+        is_short.then_some(caution).into_iter().chain(shortage).collect()
     }
 }
 

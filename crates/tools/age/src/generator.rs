@@ -11,6 +11,10 @@ use super::source_tree::SourceTree;
 
 /// Tolerated relative deviation of a population's bytes from its target.
 const LEEWAY: f64 = 0.05;
+/// The same where a level of the filesystem is kept.
+const HELD_LEEWAY: f64 = 0.002;
+/// Share of the bytes of all files that is deleted when no space is left.
+const ROOM_SHARE: f64 = 0.01;
 /// Alignment of overwrites within a file.
 const BLOCK_BYTES: u64 = 4096;
 
@@ -203,6 +207,81 @@ impl OperationGenerator {
         }
     }
 
+    /// Sets the targets of the populations by what the filesystem reports, to keep its level.
+    pub(super) fn hold(&mut self, used_bytes: u64, capacity_bytes: u64) {
+        let Some(level) = self.model.hold_full else { return };
+        let missing = capacity_bytes as f64 * level - used_bytes as f64;
+        for (plan, population) in self.model.files.iter().zip(&mut self.populations) {
+            if let InitialSize::Share(share) = plan.amount {
+                let target = (population.bytes as f64 + missing * share).max(0.0);
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "not negative, and below the size of a filesystem"
+                )]
+                let target = target as u64;
+                population.target_bytes = target;
+            }
+        }
+    }
+
+    /// Forgets the initial files from this one on: there was no space for them.
+    pub(super) fn forget_from(&mut self, files: usize, turn: usize) {
+        let population = &mut self.populations[files];
+        let gone = population.live.drain(turn.min(population.live.len())..);
+        population.bytes -= gone.map(|live| live.bytes).sum::<u64>();
+    }
+
+    /// Draws the files to delete after this operation found no space: its own, which may be
+    /// incomplete, and others of populations that delete. Empty if nothing can be deleted.
+    pub(super) fn make_room(&mut self, failed: &Operation) -> Vec<(usize, LiveFile)> {
+        let mut gone = Vec::new();
+        let incomplete = match &failed.action {
+            OperationAction::Create(live)
+            | OperationAction::Append(live, _)
+            | OperationAction::Overwrite(live, ..)
+            | OperationAction::Rewrite(live, _)
+            | OperationAction::Replace(live, _)
+            | OperationAction::Rename(live, _)
+            | OperationAction::Delete(live)
+            | OperationAction::Compact(_, live) => live.id,
+        };
+        let live = &self.populations[failed.files].live;
+        if let Some(place) = live.iter().position(|live| live.id == incomplete) {
+            gone.push((failed.files, live[place]));
+            Self::remove(&mut self.populations[failed.files], place);
+        }
+        if let OperationAction::Compact(inputs, _) = &failed.action {
+            gone.extend(inputs.iter().map(|live| (failed.files, *live)));
+        }
+        let deleting: Vec<usize> = (0..self.populations.len())
+            .filter(|files| self.populations[*files].can_delete)
+            .collect();
+        let standing =
+            |all: &[Population]| deleting.iter().map(|files| all[*files].bytes).sum::<u64>();
+        let before = standing(&self.populations);
+        let wanted = before as f64 * ROOM_SHARE;
+        while ((before - standing(&self.populations)) as f64) < wanted.max(1.0) {
+            let files: Vec<usize> = deleting
+                .iter()
+                .copied()
+                .filter(|files| !self.populations[*files].live.is_empty())
+                .collect();
+            if files.is_empty() {
+                break;
+            }
+            let files = files[self.random.index(files.len())];
+            let place = self.random.index(self.populations[files].live.len());
+            gone.push((files, self.populations[files].live[place]));
+            Self::remove(&mut self.populations[files], place);
+        }
+        for (files, live) in &gone {
+            let action = OperationAction::Delete(*live);
+            self.note(&Operation { files: *files, action, fsync: false });
+        }
+        gone
+    }
+
     /// Existing files of a population.
     pub(super) fn standing(&self, files: usize) -> Vec<LiveFile> {
         self.populations[files].live.iter().copied().collect()
@@ -242,11 +321,17 @@ impl OperationGenerator {
             }
             InitialSize::Share(_) => {
                 let (bytes, target) = (population.bytes as f64, population.target_bytes as f64);
-                (bytes > target * (1.0 + LEEWAY), bytes < target * (1.0 - LEEWAY))
+                let leeway = if self.model.hold_full.is_some() { HELD_LEEWAY } else { LEEWAY };
+                (bytes > target * (1.0 + leeway), bytes < target * (1.0 - leeway))
             }
         };
         if population.live.is_empty() {
             return OperationKind::Create;
+        }
+        // A level is reached by every operation, and kept by those that pass it.
+        let is_held = self.model.hold_full.is_some() && population.target_bytes > 0;
+        if is_held && population.can_delete && population.can_create && (much || little) {
+            return if much { OperationKind::Delete } else { OperationKind::Create };
         }
         match plan.kind {
             OperationKind::Create | OperationKind::Append if much && population.can_delete => {

@@ -11,10 +11,10 @@ use treering_script::{
     Session, SessionResult, Stop, SyncScope, Task,
 };
 
+use super::calls::{DataMode, FILE, HERE, ROOT, ROOT_DIR, WriteOutcome, create, write};
 use super::ending::EndingMonitor;
 use super::fast_forward::ReplayLookahead;
 use super::history::{FilesystemChange, ReplayState};
-use super::player::{DataMode, FILE, HERE, ROOT, ROOT_DIR, WriteOutcome, create, write};
 use super::progress::{AGE, FILL, RunProgress};
 use treering_kit::ahead::{AheadCounters, WRITE, can_allocate};
 

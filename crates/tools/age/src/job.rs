@@ -9,20 +9,22 @@ use treering_script::{
     ConfigError, Footprint, Job, OutlineLine, RunRequest, Session, Settings, TargetFacts,
 };
 
+use super::calls::ROOT;
 use super::ending::EndingMonitor;
 use super::fast_forward::ReplayLookahead;
 use super::generator::OperationGenerator;
 use super::history::{BYTES_MAX, History, ReplayState};
 use super::history_session::HistorySession;
 use super::options::NativeOptions;
-use super::player::ROOT;
 use super::profile::{
-    InitialSize, Model, OperationKind, Profile, TEXT_BYTES_MAX, profile_text, profiles, read,
+    FilesPlan, InitialSize, Model, OperationKind, Profile, TEXT_BYTES_MAX, profile_text, profiles,
+    read,
 };
 use super::progress::foreseen;
 use super::rules::EndRule;
 use super::session::AgeSession;
 use super::source_tree::SourceTree;
+use super::steps::{OtherOperations, StepRecord, draw_again};
 use super::through::WorkloadSession;
 use treering_compilebench::{AGING_PHASE, aging};
 use treering_kit::occupied::refuse_existing;
@@ -35,6 +37,10 @@ const PLANNED_OPERATIONS: u64 = 2000;
 const HISTORY: &str = "history";
 /// Used fraction above which a filesystem must have been used before: reserves and logs take less.
 const USED_MUCH: f64 = 0.25;
+/// Share of a level that the first files fill, since their overhead is estimated.
+const FILLED_FIRST: f64 = 0.97;
+/// Size of an inode and a directory entry, in bytes.
+const NAME_BYTES: u64 = 512;
 /// Default number of commits between two measurements.
 const COMMITS_EVERY: u64 = 100;
 
@@ -54,6 +60,8 @@ pub(super) struct AgeJob {
     live: Option<u64>,
     fast_forward: bool,
     request: RunRequest,
+    /// Steps of the interrupted run that this one goes on from; empty for a run of its own.
+    earlier: Vec<StepRecord>,
 }
 
 impl AgeJob {
@@ -87,11 +95,53 @@ impl AgeJob {
         }
         let NativeOptions { seed, live, fast_forward, .. } = options;
         let request = RunRequest::native(options.parameters());
-        Ok(Self { by, rules, seed, live, fast_forward, request })
+        let earlier = Vec::new();
+        Ok(Self { by, rules, seed, live, fast_forward, request, earlier })
+    }
+
+    /// The job that goes on behind these steps.
+    pub(super) fn going_on(mut self, earlier: Vec<StepRecord>) -> Result<Self, ConfigError> {
+        let cannot = |why: &str| {
+            ConfigError::new(format!("this run cannot go on: {why}"))
+                .hint("`treering clean DIR` removes what it left")
+        };
+        let OperationSource::Model(model) = &self.by else {
+            return Err(cannot(
+                "only profiles of operations can, no history and no other workload",
+            ));
+        };
+        if self.fast_forward {
+            return Err(cannot(
+                "which files have data only in part is not known with --fast-forward",
+            ));
+        }
+        if earlier.is_empty() {
+            return Err(cannot("no step of it was completed"));
+        }
+        self.replayed(model, &earlier).map_err(|other| cannot(&other.to_string()))?;
+        self.earlier = earlier;
+        Ok(self)
+    }
+
+    /// Generator of the interrupted run as it was after its steps.
+    fn replayed(
+        &self,
+        model: &Model,
+        earlier: &[StepRecord],
+    ) -> Result<OperationGenerator, OtherOperations> {
+        let live_bytes = earlier.first().map_or(0, |step| step.live_bytes);
+        let mut generator = OperationGenerator::new(model.clone(), self.seed, live_bytes);
+        draw_again(&mut generator, earlier)?;
+        Ok(generator)
     }
 
     /// Target for the total size of the files that exist at a time.
     fn live_bytes(&self, facts: &TargetFacts) -> u64 {
+        if let OperationSource::Model(Model { hold_full: Some(level), files, .. }) = &self.by
+            && facts.capacity_bytes < u64::MAX
+        {
+            return held_bytes(*level, files, facts);
+        }
         let free = Some(facts.free_bytes).filter(|free| *free < u64::MAX).map(|free| free / 2);
         self.live.or(free).unwrap_or(LIVE_BYTES_UNKNOWN)
     }
@@ -108,6 +158,27 @@ impl AgeJob {
     fn steps(&self, model: &Model) -> u64 {
         self.operations().map_or(0, |number| number.div_ceil(model.measure_every))
     }
+}
+
+/// Bytes of files with which a filesystem is nearly at this level; what they take beside their
+/// content is estimated, and the run follows what the filesystem reports.
+fn held_bytes(level: f64, files: &[FilesPlan], facts: &TargetFacts) -> u64 {
+    let used = facts.capacity_bytes.saturating_sub(facts.free_bytes) as f64;
+    let room = (facts.capacity_bytes as f64 * level - used).max(0.0);
+    // Each file takes half a block more than its bytes, and an inode and an entry.
+    let beside = facts.block_bytes as f64 / 2.0 + NAME_BYTES as f64;
+    let share_taken = |plan: &FilesPlan| match plan.amount {
+        InitialSize::Share(share) => share * (1.0 + beside / plan.sizes.mean().max(1) as f64),
+        InitialSize::Count(_) => 0.0,
+    };
+    let taken: f64 = files.iter().map(share_taken).sum();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "not negative, and below the size of a filesystem"
+    )]
+    let bytes = (room * FILLED_FIRST / taken.max(1.0)) as u64;
+    bytes
 }
 
 /// Reads the profile of a name, or of a file.
@@ -192,6 +263,17 @@ fn adapted(
     if let Some(every) = options.remount_every {
         model.remount_every = Some(every);
     }
+    if options.hold_full.is_some() {
+        model.hold_full = options.hold_full;
+    }
+    if model.hold_full.is_some() && !model.can_hold() {
+        return Err(ConfigError::new("--hold-full: this profile cannot keep a level")
+            .hint("it takes [[files]] with a `share` that are created and deleted"));
+    }
+    if model.hold_full.is_some() && options.live.is_some() {
+        return Err(ConfigError::new("--live and --hold-full exclude each other")
+            .hint("with --hold-full the level says how many bytes stand"));
+    }
     if let Some(every) = model
         .remount_every
         .filter(|every_remount| !every_remount.is_multiple_of(model.measure_every))
@@ -245,6 +327,13 @@ impl Job for AgeJob {
         if let OperationSource::Workload(job) = &self.by {
             return job.check(facts);
         }
+        if !self.earlier.is_empty() {
+            let is_there = facts.existing.iter().any(|name| name == ROOT);
+            return is_there.then(Vec::new).ok_or_else(|| {
+                ConfigError::new(format!("there is no {ROOT}: the files of the run are gone"))
+                    .hint("begin anew, without --resume")
+            });
+        }
         refuse_existing(facts, |name| name == ROOT)?;
         Ok(not_fresh(facts).into_iter().collect())
     }
@@ -257,6 +346,10 @@ impl Job for AgeJob {
         };
         let live_bytes = self.live_bytes(facts);
         let mut footprint = Footprint::default();
+        if !self.earlier.is_empty() {
+            // Its files are there.
+            return footprint;
+        }
         for plan in &model.files {
             let per_unit = plan.unit.map_or(1, |(least, most)| u64::midpoint(least, most));
             let largest_unit = plan.unit.map_or(1, |(_, most)| most);
@@ -289,6 +382,12 @@ impl Job for AgeJob {
             footprint.peak_bytes = footprint.peak_bytes.saturating_add(bytes);
             footprint.peak_block_bytes =
                 footprint.peak_block_bytes.saturating_add(bytes).saturating_add(rounded_up);
+        }
+        if model.hold_full.is_some() {
+            // The level is kept by deleting, so there is always room.
+            let names = footprint.peak_files.saturating_add(footprint.peak_dirs);
+            let left = facts.free_bytes.saturating_sub(names.saturating_mul(NAME_BYTES));
+            footprint.peak_block_bytes = footprint.peak_block_bytes.min(left);
         }
         footprint.written_files = footprint.peak_files;
         footprint.written_bytes =
@@ -338,7 +437,12 @@ impl Job for AgeJob {
     fn work(&self) -> WorkLimit {
         let is_counted =
             |rule: &EndRule| matches!(rule, EndRule::Operations(_) | EndRule::Written(_));
-        if self.rules.iter().all(is_counted) { WorkLimit::Fixed } else { WorkLimit::Drawn }
+        let holds = matches!(&self.by, OperationSource::Model(model) if model.hold_full.is_some());
+        if !holds && self.rules.iter().all(is_counted) {
+            WorkLimit::Fixed
+        } else {
+            WorkLimit::Drawn
+        }
     }
 
     fn tasks(&self, facts: &TargetFacts) -> u64 {
@@ -377,6 +481,15 @@ impl Job for AgeJob {
                 let lookahead =
                     self.fast_forward.then(|| ReplayLookahead::new(history.fates(steps)));
                 Box::new(HistorySession::new(replay, ending, *every, lookahead))
+            }
+            OperationSource::Model(model) if !self.earlier.is_empty() => {
+                let live_bytes = self.earlier.first().map_or(0, |step| step.live_bytes);
+                // It was drawn once before, when the job was made.
+                let generator = self.replayed(model, &self.earlier).unwrap_or_else(|_| {
+                    OperationGenerator::new(model.clone(), self.seed, live_bytes)
+                });
+                let session = AgeSession::new(generator, ending, live_bytes, false);
+                Box::new(session.going_on(self.earlier.clone(), model.files.len()))
             }
             OperationSource::Model(model) => {
                 let live_bytes = self.live_bytes(facts);

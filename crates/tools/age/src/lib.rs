@@ -1,10 +1,13 @@
 //! Deliberate aging: a profile defines the files and their operations, rules define the end.
 //!
 //! `profile` reads profiles, `generator` draws operations from them, `player` executes them;
-//! `fast_forward` tracks files that are only allocated; `rules` and `ending` determine the end;
+//! `calls` has the names of files; `steps` records what an interrupted run needs to go on, and
+//! `restore` makes its files as they were; `fast_forward` tracks files that are only allocated;
+//! `rules` and `ending` determine the end;
 //! `session`, `history_session` and `through` are the sessions, and `progress` is what they share.
 //! Nothing here calls the kernel.
 
+mod calls;
 mod ending;
 mod fast_forward;
 mod from_disk;
@@ -16,10 +19,12 @@ mod options;
 mod player;
 mod profile;
 mod progress;
+mod restore;
 mod rules;
 mod session;
 mod sizes;
 mod source_tree;
+mod steps;
 mod through;
 
 use treering_model::TaskTotals;
@@ -29,6 +34,7 @@ pub use from_disk::{MeasuredTree, measured_profile};
 pub use history::{CommitChange, checked_history, history_head, history_step};
 use job::AgeJob;
 pub use profile::{check_profile, profile_text, profiles};
+pub use steps::{StepRecord, steps_of};
 use treering_kit::ahead::AheadCounters;
 
 /// Entry of the tool in the registry.
@@ -51,5 +57,22 @@ impl Workload for AgeWorkload {
 
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
         Ok(Box::new(AgeJob::new(settings)?))
+    }
+}
+
+/// The aging workload, going on behind the steps of an interrupted run.
+#[derive(Clone, Debug)]
+pub struct ResumedAging {
+    /// The steps, as [`steps_of`] reads them.
+    pub steps: Vec<StepRecord>,
+}
+
+impl Workload for ResumedAging {
+    fn manifest(&self) -> &'static WorkloadManifest {
+        &options::MANIFEST
+    }
+
+    fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
+        Ok(Box::new(AgeJob::new(settings)?.going_on(self.steps.clone())?))
     }
 }

@@ -26,6 +26,9 @@ options! {
         until: Vec<String> = Texts;
         /// Bytes of files that stand at a time [default: half of the free space].
         live: Option<u64> = Size;
+        /// Level at which the filesystem is kept while another rule ends the run, such as 85%: the
+        /// files follow what it reports as used [default: the profile's, or none].
+        hold_full: Option<f64> = Percent;
         /// Operations between two measurements of the layout [default: the profile's].
         measure_every: Option<u64> = Number[1..=1_000_000_000];
         /// Operations between two remounts of the filesystem, a multiple of those between two

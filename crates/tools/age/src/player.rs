@@ -1,34 +1,26 @@
-//! Executes operations: the calls of each, and the names of files.
-//!
-//! A population is a directory `NAME` below the root of the run, or a tree of directories if it has
-//! a fan-out; a file is `f` and its number, a unit `u` and its number.
+//! Executes operations.
 
-use std::collections::HashSet;
 use std::ffi::CString;
-use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use treering_model::Counters;
 use treering_script::{
-    CreateHow, DirSlot, ExpectedErrors, FileSlot, Io, OpenHow, Script, Stop, SyncScope,
+    CreateHow, DirSlot, Errno, ExpectedErrors, Io, OpenHow, Script, Stop, SyncScope,
 };
 
+use super::calls::{
+    DataMode, FILE, HERE, MadeDirectories, ROOT, ROOT_DIR, THERE, WriteOutcome, c_string, create,
+    directory_path, path, put, remove_file, write,
+};
 use super::fast_forward::FastForward;
 use super::generator::{LiveFile, Operation, OperationAction, OperationGenerator};
 use super::profile::FilesPlan;
+use super::restore::restore;
+use super::steps::{SpaceAnswer, StepCounters, StepRecord, number_of};
 use treering_kit::ahead::{AheadCounters, can_allocate};
 
-/// Name of the tree of a run.
-pub(super) const ROOT: &str = "age-0";
-
-pub(super) const ROOT_DIR: DirSlot = DirSlot(1);
-pub(super) const HERE: DirSlot = DirSlot(2);
-const THERE: DirSlot = DirSlot(3);
-pub(super) const FILE: FileSlot = FileSlot(0);
 /// Size of one read, in bytes.
 const READ_BYTES: u32 = 1 << 17;
-/// Largest size of one write, in bytes.
-const WRITE_BYTES: u64 = 1 << 20;
 
 /// Work of one task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +33,8 @@ pub(super) enum TaskWork {
     Operate(u64),
     /// Reads all existing files, then executes a number of operations.
     ReadAndOperate(u64),
+    /// Makes the files as they were after the last whole step of an interrupted run.
+    Restore,
     /// Writes the data of a population's files that are only allocated.
     Write(usize),
 }
@@ -51,7 +45,13 @@ pub(super) struct OperationScript {
     part: TaskWork,
     generator: Arc<Mutex<OperationGenerator>>,
     forward: Option<FastForward>,
+    /// True if the run ends when the filesystem is full.
+    ends_full: bool,
     counted: AheadCounters,
+    step: StepRecord,
+    /// Steps of the interrupted run that this one goes on from.
+    earlier: Vec<StepRecord>,
+    put_back: u64,
 }
 
 impl OperationScript {
@@ -59,116 +59,27 @@ impl OperationScript {
         part: TaskWork,
         generator: &Arc<Mutex<OperationGenerator>>,
         forward: Option<FastForward>,
+        ends_full: bool,
     ) -> Self {
-        Self { part, generator: Arc::clone(generator), forward, counted: AheadCounters::default() }
-    }
-}
-
-/// Path of a directory below the root, with its ancestors by the fan-out.
-fn directory_path(plan: &FilesPlan, directory: u64) -> String {
-    let mut numbers = vec![directory];
-    let above = |number: u64| number.checked_sub(1)?.checked_div(plan.fan_out);
-    while let Some(number) = numbers.last().and_then(|number| above(*number)) {
-        numbers.push(number);
-    }
-    let mut path = plan.name.clone();
-    for number in numbers.iter().rev() {
-        // Writing to a string does not fail.
-        let _ = write!(path, "/d{number}");
-    }
-    path
-}
-
-fn path(plan: &FilesPlan, live: &LiveFile) -> String {
-    if let Some(tree) = &plan.tree {
-        return format!("{}/{}", plan.name, tree.path(live.id));
-    }
-    let kind = if live.files.is_some() { 'u' } else { 'f' };
-    format!("{}/{kind}{}", directory_path(plan, live.directory), live.id)
-}
-
-fn c_string(text: String) -> CString {
-    CString::new(text).expect("names are made of letters, digits, '-' and '/'")
-}
-
-/// Outcome of a write.
-pub(super) enum WriteOutcome {
-    All,
-    /// The filesystem became full before the end.
-    Full,
-}
-
-pub(super) fn write(io: &mut dyn Io, from: u64, bytes: u64) -> Result<WriteOutcome, Stop> {
-    let mut done = 0;
-    while done < bytes {
-        let piece = u32::try_from((bytes - done).min(WRITE_BYTES)).unwrap_or(u32::MAX);
-        match io.write(FILE, piece, from + done).unless_full()? {
-            Ok(moved) => done += moved,
-            Err(_) => return Ok(WriteOutcome::Full),
+        let generator = Arc::clone(generator);
+        Self {
+            part,
+            generator,
+            forward,
+            ends_full,
+            counted: AheadCounters::default(),
+            step: StepRecord::default(),
+            earlier: Vec::new(),
+            put_back: 0,
         }
     }
-    Ok(WriteOutcome::All)
-}
 
-/// Directories of a tree, made together with the first file in each.
-#[derive(Debug, Default)]
-struct MadeDirectories {
-    made: HashSet<String>,
-}
-
-impl MadeDirectories {
-    /// Makes the ancestors of a path below the population's directory; false if the filesystem is
-    /// full.
-    fn make(&mut self, io: &mut dyn Io, path: &str) -> Result<bool, Stop> {
-        let parents = path.match_indices('/').map(|(place, _)| &path[..place]).skip(1);
-        for parent in parents {
-            if self.made.contains(parent) {
-                continue;
-            }
-            let (above, name) = parent.rsplit_once('/').unwrap_or(("", parent));
-            io.open_dir(ROOT_DIR, &c_string(above.to_owned()), HERE)?;
-            if io.make_dir(HERE, &c_string(name.to_owned())).unless_full()?.is_err() {
-                return Ok(false);
-            }
-            self.made.insert(parent.to_owned());
-        }
-        Ok(true)
+    /// Records these steps, and the bytes of the files that stand at a time, with the task.
+    pub(super) fn recording(mut self, live_bytes: u64, earlier: Vec<StepRecord>) -> Self {
+        self.step.live_bytes = live_bytes;
+        self.earlier = earlier;
+        self
     }
-}
-
-/// Production of file data: written, or only allocated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DataMode {
-    Written,
-    /// Allocated by fallocate, without data.
-    Allocated,
-}
-
-fn put(io: &mut dyn Io, data: DataMode, from: u64, bytes: u64) -> Result<WriteOutcome, Stop> {
-    if data == DataMode::Written || bytes == 0 {
-        return write(io, from, bytes);
-    }
-    let allocated = io.allocate(FILE, from, bytes, false).unless_full()?;
-    Ok(if allocated.is_ok() { WriteOutcome::All } else { WriteOutcome::Full })
-}
-
-/// Creates a whole file under a name.
-pub(super) fn create(
-    io: &mut dyn Io,
-    name: &CString,
-    how: CreateHow,
-    (data, bytes): (DataMode, u64),
-    fsync: bool,
-) -> Result<WriteOutcome, Stop> {
-    if io.create(ROOT_DIR, name, how, FILE).unless_full()?.is_err() {
-        return Ok(WriteOutcome::Full);
-    }
-    let wrote = put(io, data, 0, bytes)?;
-    if fsync && matches!(wrote, WriteOutcome::All) {
-        io.fsync(FILE)?;
-    }
-    io.close(FILE)?;
-    Ok(wrote)
 }
 
 impl OperationScript {
@@ -206,6 +117,15 @@ impl OperationScript {
         io.open_dir(DirSlot::TARGET, &c_string(ROOT.to_owned()), ROOT_DIR)?;
         match self.part {
             TaskWork::Prepare => {}
+            TaskWork::Restore => {
+                let plans = self.lock().model().files.clone();
+                for (files, plan) in plans.iter().enumerate() {
+                    let standing = self.lock().standing(files);
+                    self.put_back += restore(io, plan, &standing, |unit| {
+                        self.lock().unit_sizes(files, unit).collect()
+                    })?;
+                }
+            }
             TaskWork::Write(files) => {
                 let standing = self.lock().standing(files);
                 let plan = self.plan(files);
@@ -216,19 +136,8 @@ impl OperationScript {
                 }
             }
             TaskWork::Fill(files) => {
-                let made = self.lock().initial(files);
-                let plan = self.plan(files);
-                let mut parents = MadeDirectories::default();
-                for turn in 0..made {
-                    let next = self.lock().initial_file(files, turn);
-                    let Some(live) = next else { break };
-                    if plan.tree.is_some() && !parents.make(io, &path(&plan, &live))? {
-                        self.counted.is_full = true;
-                        return Ok(());
-                    }
-                    if !self.perform(io, &plan, Operation::birth(files, live))? {
-                        return Ok(());
-                    }
+                if !self.fill(io, files)? {
+                    return Ok(());
                 }
             }
             TaskWork::Operate(count) | TaskWork::ReadAndOperate(count) => {
@@ -240,18 +149,53 @@ impl OperationScript {
                 for number in 1..=count {
                     let next = self.lock().next();
                     let Some(operation) = next else { return Ok(()) };
+                    self.step.drawn = number;
                     let files = operation.files;
-                    if !self.perform(io, &plans[files], operation)? {
+                    if !self.perform(io, &plans[files], &operation)?
+                        && !self.make_room(io, &plans, &operation)?
+                    {
+                        self.counted.is_full = true;
                         return Ok(());
                     }
                     if number < count && number.is_multiple_of(sync_every) {
-                        io.sync(SyncScope::Target)?;
+                        self.commit(io)?;
+                        self.hold(io)?;
                     }
                 }
+                self.commit(io)?;
+                return self.hold(io);
             }
         }
         // Delayed allocations would be missing in the layout.
         io.sync(SyncScope::Target)
+    }
+
+    /// Creates the initial files of a population; false if the run ends because no space is left.
+    fn fill(&mut self, io: &mut dyn Io, files: usize) -> Result<bool, Stop> {
+        let made = self.lock().initial(files);
+        let plan = self.plan(files);
+        let mut parents = MadeDirectories::default();
+        for turn in 0..made {
+            let next = self.lock().initial_file(files, turn);
+            let Some(live) = next else { break };
+            if plan.tree.is_some() && !parents.make(io, &path(&plan, &live))? {
+                self.counted.is_full = true;
+                return Ok(false);
+            }
+            if !self.perform(io, &plan, &Operation::birth(files, live))? {
+                if !self.lock().model().deletes(files) {
+                    self.counted.is_full = true;
+                    return Ok(false);
+                }
+                // The operations keep those that have found space.
+                self.lock().forget_from(files, turn);
+                self.remove(io, &plan, &live)?;
+                self.counted.short_of_space += 1;
+                self.step.answers.push(SpaceAnswer::Short(turn as u64));
+                break;
+            }
+        }
+        Ok(true)
     }
 
     /// Reads all plain files.
@@ -273,13 +217,84 @@ impl OperationScript {
         &mut self,
         io: &mut dyn Io,
         plan: &FilesPlan,
-        operation: Operation,
+        operation: &Operation,
     ) -> Result<bool, Stop> {
-        match self.carry_out(io, plan, &operation)? {
-            WriteOutcome::All => self.counted.operations += 1,
-            WriteOutcome::Full => self.counted.is_full = true,
+        // Space that writing back needs may be missing only at an fsync or a rename.
+        let outcome = self.carry_out(io, plan, operation).unless_full()?;
+        let is_done = matches!(outcome, Ok(WriteOutcome::All));
+        self.counted.operations += u64::from(is_done);
+        Ok(is_done)
+    }
+
+    /// Reads the use of the filesystem, if a level of it is kept.
+    fn hold(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        if self.lock().model().hold_full.is_some() {
+            let room = io.room(ROOT_DIR)?;
+            let used_bytes = room.capacity_bytes.saturating_sub(room.free_bytes);
+            let (number, all_bytes) = (self.step.drawn, room.capacity_bytes);
+            self.step.answers.push(SpaceAnswer::Used(number, used_bytes, all_bytes));
+            self.lock().hold(used_bytes, all_bytes);
         }
-        Ok(!self.counted.is_full)
+        Ok(())
+    }
+
+    /// Deletes files after an operation that found no space; false if that does not help.
+    fn make_room(
+        &mut self,
+        io: &mut dyn Io,
+        plans: &[FilesPlan],
+        failed: &Operation,
+    ) -> Result<bool, Stop> {
+        if self.ends_full {
+            return Ok(false);
+        }
+        self.step.answers.push(SpaceAnswer::Short(self.step.drawn));
+        let gone = self.lock().make_room(failed);
+        if gone.len() < 2 {
+            return Ok(false);
+        }
+        self.counted.short_of_space += 1;
+        for (files, live) in gone {
+            self.emptied(files, &live);
+            self.remove(io, &plans[files], &live)?;
+            self.counted.deleted_for_space += 1;
+        }
+        // A filesystem may give back the space of deleted files only with the next commit.
+        self.commit(io)?;
+        Ok(true)
+    }
+
+    /// Syncs the filesystem. Data that find no space then are lost, which is counted.
+    fn commit(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let is_short = io.sync(SyncScope::Target).unless_full()?.is_err();
+        self.counted.short_of_space += u64::from(is_short);
+        Ok(())
+    }
+
+    /// Removes what there is of a file or unit. A full filesystem may have no space to remove it
+    /// either: then a commit comes first.
+    fn remove(&mut self, io: &mut dyn Io, plan: &FilesPlan, live: &LiveFile) -> Result<(), Stop> {
+        let path = path(plan, live);
+        let Some(count) = live.files else {
+            remove_file(io, &c_string(path))?;
+            let (directory, name) = (directory_path(plan, live.directory), live.id);
+            return match plan.tree {
+                Some(_) => Ok(()),
+                None => remove_file(io, &c_string(format!("{directory}/t{name}"))),
+            };
+        };
+        for number in 0..count {
+            remove_file(io, &c_string(format!("{path}/f{number}")))?;
+        }
+        io.open_dir(ROOT_DIR, &c_string(directory_path(plan, live.directory)), HERE)?;
+        let name = c_string(format!("u{}", live.id));
+        match io.remove_dir(HERE, &name).or_errno()? {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(_) => {
+                self.commit(io)?;
+                io.remove_dir(HERE, &name)
+            }
+        }
     }
 
     fn carry_out(
@@ -477,6 +492,9 @@ impl Script for OperationScript {
     }
 
     fn counters(&mut self) -> Counters {
-        Counters::from_value(&self.counted)
+        let drawn_print = number_of(self.lock().fingerprint());
+        let (ahead, step) = (self.counted, StepRecord { drawn_print, ..self.step.clone() });
+        let (earlier, put_back) = (self.earlier.clone(), self.put_back);
+        Counters::from_value(&StepCounters { ahead, step, earlier, put_back })
     }
 }

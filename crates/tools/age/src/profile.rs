@@ -85,6 +85,8 @@ struct ProfileText {
     #[serde(default)]
     read_after_remount: bool,
     #[serde(default)]
+    hold_full: Option<String>,
+    #[serde(default)]
     files: Vec<FilesText>,
     #[serde(default)]
     operation: Vec<OperationText>,
@@ -248,6 +250,26 @@ pub(super) struct Model {
     pub(super) remount_every: Option<u64>,
     /// True if all files are read after each remount.
     pub(super) read_after_remount: bool,
+    /// Used share of the filesystem that the populations with a share keep.
+    pub(super) hold_full: Option<f64>,
+}
+
+impl Model {
+    /// Reports whether files of a population can be deleted one by one.
+    pub(super) fn deletes(&self, files: usize) -> bool {
+        let kind = OperationKind::Delete;
+        self.operations.iter().any(|plan| plan.files == files && plan.kind == kind)
+    }
+
+    /// Reports whether a level of use can be kept: files of a population with a share come and go.
+    pub(super) fn can_hold(&self) -> bool {
+        let creates = |files: usize| {
+            let kind = OperationKind::Create;
+            self.operations.iter().any(|plan| plan.files == files && plan.kind == kind)
+        };
+        let is_shared = |files: &usize| matches!(self.files[*files].amount, InitialSize::Share(_));
+        (0..self.files.len()).filter(is_shared).any(|files| self.deletes(files) && creates(files))
+    }
 }
 
 /// Parses a profile; `name` is its name in messages.
@@ -297,7 +319,18 @@ fn model(written: ProfileText) -> Result<Model, ProfileError> {
     let remount_every =
         remount_every.map(|every| counted("remount-every", every, 1..=NUMBER_MAX)).transpose()?;
     let read_after_remount = written.read_after_remount;
-    Ok(Model { files, operations, measure_every, sync_every, remount_every, read_after_remount })
+    let hold_full = written.hold_full.as_deref().map(|text| share("hold-full", text));
+    let hold_full = hold_full.transpose()?;
+    let model = Model {
+        files,
+        operations,
+        measure_every,
+        sync_every,
+        remount_every,
+        read_after_remount,
+        hold_full,
+    };
+    Ok(model)
 }
 
 impl InitialSize {

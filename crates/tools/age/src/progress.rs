@@ -6,9 +6,10 @@ use treering_script::{
     Conductor, LayoutFeed, ParallelGroup, Phase, SessionError, SessionResult, SessionStop,
 };
 
+use super::calls::ROOT;
 use super::ending::EndingMonitor;
-use super::player::ROOT;
-use treering_kit::ahead::{AheadCounters, refusal};
+use super::steps::StepCounters;
+use treering_kit::ahead::refusal;
 
 /// Names of the phases.
 pub(super) const FILL: &str = "fill";
@@ -60,7 +61,9 @@ impl RunProgress {
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {
-        let counted: AheadCounters = totals.counters.read().unwrap_or_default();
+        let StepCounters { ahead: counted, put_back, .. } =
+            totals.counters.read().unwrap_or_default();
+        self.ending.count_put_back(put_back);
         let is_aging = self.phase == Some(AGE);
         let aged = if is_aging { counted.operations } else { 0 };
         self.ending.task_ended(totals, aged, counted.ahead_bytes);
@@ -70,6 +73,7 @@ impl RunProgress {
         self.sums.operations += counted.operations;
         self.sums.wall_ns += totals.wall_ns;
         self.sums.cpu_ns += totals.cpu.total_ns();
+        self.ending.count_shortages(counted.short_of_space, counted.deleted_for_space);
         if counted.is_full {
             self.ending.end_full();
         }

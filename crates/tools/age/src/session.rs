@@ -10,6 +10,7 @@ use super::fast_forward::FastForward;
 use super::generator::OperationGenerator;
 use super::player::{OperationScript, TaskWork};
 use super::progress::{AGE, FILL, RunProgress};
+use super::steps::StepRecord;
 use treering_kit::ahead::WRITE;
 
 /// Session of a run.
@@ -21,6 +22,8 @@ pub(super) struct AgeSession {
     remount_every: Option<u64>,
     reads: bool,
     forward: Option<FastForward>,
+    /// Steps of the interrupted run that this one goes on from; empty for a run of its own.
+    earlier: Vec<StepRecord>,
 }
 
 impl AgeSession {
@@ -41,7 +44,37 @@ impl AgeSession {
             remount_every,
             reads,
             forward: fast_forward.then(FastForward::default),
+            earlier: Vec::new(),
         }
+    }
+
+    /// The session that goes on behind these steps, which the generator has drawn already.
+    pub(super) fn going_on(mut self, earlier: Vec<StepRecord>, populations: usize) -> Self {
+        let later = earlier.iter().skip(1 + populations);
+        let operations = later.map(|step| step.operations).sum();
+        let written = earlier.iter().map(|step| step.written_bytes).sum();
+        self.progress.ending.go_on_from(operations, written);
+        self.earlier = earlier;
+        self
+    }
+
+    /// Fills the tree, or what an interrupted run has not filled.
+    fn fill(&mut self, populations: usize, conductor: &mut dyn Conductor) -> SessionResult {
+        let filled = match self.earlier.len().checked_sub(1) {
+            None => {
+                conductor.phase(self.progress.begin(FILL, populations as u64 + 1))?;
+                self.play(TaskWork::Prepare, conductor)?;
+                0
+            }
+            Some(filled) => {
+                let filled = filled.min(populations);
+                let tasks = (populations - filled) as u64 + 1;
+                conductor.phase(self.progress.begin(FILL, tasks))?;
+                self.play(TaskWork::Restore, conductor)?;
+                filled
+            }
+        };
+        (filled..populations).try_for_each(|files| self.play(TaskWork::Fill(files), conductor))
     }
 
     /// True if a remount is due at this number of operations.
@@ -61,6 +94,7 @@ impl AgeSession {
     fn play(&mut self, part: TaskWork, conductor: &mut dyn Conductor) -> SessionResult {
         let (subject, op) = match part {
             TaskWork::Prepare => ("directories".to_owned(), Op::MakeDir),
+            TaskWork::Restore => ("files as they were".to_owned(), Op::Stat),
             TaskWork::Fill(files) | TaskWork::Write(files) => {
                 let generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
                 let op = if part == TaskWork::Fill(files) { Op::Create } else { Op::Write };
@@ -70,7 +104,14 @@ impl AgeSession {
                 (format!("{count} operations"), Op::Create)
             }
         };
-        let script = Box::new(OperationScript::new(part, &self.generator, self.forward.clone()));
+        let script = OperationScript::new(
+            part,
+            &self.generator,
+            self.forward.clone(),
+            self.progress.ending.ends_full(),
+        );
+        let earlier = if part == TaskWork::Restore { self.earlier.clone() } else { Vec::new() };
+        let script = Box::new(script.recording(self.live_bytes, earlier));
         let kind = self.progress.phase.unwrap_or(FILL);
         let tasks = vec![Task::new(kind, &subject, op, script)];
         let group = ParallelGroup { remount: self.remounts_now(), ..ParallelGroup::new(tasks) };
@@ -84,11 +125,7 @@ impl Session for AgeSession {
             let generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
             (generator.model().files.len(), generator.has_operations())
         };
-        conductor.phase(self.progress.begin(FILL, populations as u64 + 1))?;
-        self.play(TaskWork::Prepare, conductor)?;
-        for files in 0..populations {
-            self.play(TaskWork::Fill(files), conductor)?;
-        }
+        self.fill(populations, conductor)?;
         if has_operations {
             self.progress.ending.begin_first_step();
             let operations = self.progress.ending.operations_left().unwrap_or(0);

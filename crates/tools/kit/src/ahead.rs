@@ -22,6 +22,12 @@ pub struct AheadCounters {
     /// True if the filesystem cannot preallocate, but the run needs it: nothing was done.
     #[serde(default)]
     pub cannot_allocate: bool,
+    /// Operations that found no space, after which files were deleted.
+    #[serde(default)]
+    pub short_of_space: u64,
+    /// Files that were deleted for that.
+    #[serde(default)]
+    pub deleted_for_space: u64,
 }
 
 /// Tests with a temporary file whether the filesystem supports `fallocate`.

@@ -5,6 +5,8 @@
 
 use serde::Deserialize;
 
+use super::page_map::PageMap;
+
 /// Buffer description of a disk file.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -14,6 +16,11 @@ pub(super) struct BufferText {
     /// buffer.
     pub(super) segments: usize,
     pub(super) bus_bytes_per_second: f64,
+    /// Time between the command for buffered data and their transfer; that of the disk if absent.
+    pub(super) overhead_ms: Option<f64>,
+    /// True if writes are answered when they are in the buffer.
+    #[serde(default)]
+    pub(super) write_cache: bool,
 }
 
 impl BufferText {
@@ -55,9 +62,15 @@ pub(super) enum BufferLookup {
 pub(super) struct DiskState {
     /// End offset of the last read or write.
     pub(super) end: u64,
+    /// Time at which the head was there; before the epoch if it has moved on.
+    pub(super) end_ns: f64,
     /// Segments, the newest first.
     segments: Vec<BufferSegment>,
     reading: Option<ReadAhead>,
+    /// Pages of a flash drive with a translation layer, from its first write on.
+    pub(super) flash: Option<Box<PageMap>>,
+    /// Time of garbage collection that delays the next request.
+    pub(super) owed_ns: f64,
 }
 
 impl DiskState {
@@ -96,6 +109,7 @@ impl DiskState {
     /// Updates the buffer after a read that was served from it or by read-ahead.
     pub(super) fn served(&mut self, done_ns: f64, (start, end): (u64, u64), segment_bytes: u64) {
         self.end = end;
+        self.end_ns = -1.0;
         let reached = self.reached(done_ns);
         let holds = |segment: &BufferSegment, known: u64| segment.start <= start && start <= known;
         let known = |newest: &BufferSegment| reached.map_or(newest.end, |(known, _)| known);
@@ -137,7 +151,7 @@ impl DiskState {
         buffer: &BufferText,
     ) {
         self.leave(now_ns);
-        self.end = end;
+        (self.end, self.end_ns) = (end, done_ns);
         self.segments.insert(0, BufferSegment { start, end });
         self.segments.truncate(buffer.segments);
         let limit = end.saturating_add(buffer.segment_bytes());
@@ -146,9 +160,18 @@ impl DiskState {
 
     /// Updates the state after a write, or a read on a disk without a buffer: moves the head and
     /// drops overlapping segments.
-    pub(super) fn record_write(&mut self, now_ns: f64, start: u64, end: u64) {
+    pub(super) fn record_write(&mut self, (now_ns, done_ns): (f64, f64), range: (u64, u64)) {
         self.leave(now_ns);
-        self.end = end;
+        (self.end, self.end_ns) = (range.1, done_ns);
+        self.forget(range);
+    }
+
+    /// Drops the segments that overlap a range.
+    pub(super) fn forget(&mut self, (start, end): (u64, u64)) {
+        let newest = self.segments.first().copied();
         self.segments.retain(|segment| end <= segment.start || segment.end <= start);
+        if self.segments.first() != newest.as_ref() {
+            self.reading = None;
+        }
     }
 }

@@ -33,6 +33,24 @@ pub(super) struct SeekFormula {
     long_ms: [f64; 2],
 }
 
+impl SeekText {
+    /// Replaces each time by that of `change`, which is given the number of the time among
+    /// single-track, average and full-stroke time, and a later number for those of a formula.
+    pub(super) fn change(&mut self, change: impl Fn(usize, f64) -> f64) {
+        match self {
+            Self::DataSheet(sheet) => {
+                let DataSheet { single_track_ms, average_ms, full_stroke_ms } = sheet;
+                *single_track_ms = change(0, *single_track_ms);
+                *average_ms = change(1, *average_ms);
+                *full_stroke_ms = change(2, *full_stroke_ms);
+            }
+            Self::Published(SeekFormula { short_ms, long_ms, .. }) => {
+                short_ms.iter_mut().chain(long_ms).for_each(|ms| *ms = change(3, *ms));
+            }
+        }
+    }
+}
+
 /// Seek curve in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct SeekCurve {
@@ -88,12 +106,6 @@ impl SeekCurve {
         } else {
             self.long[0] + self.long[1] * distance
         }
-    }
-
-    /// Multiplies all times by `factor`.
-    pub(super) fn scaled(&self, factor: f64) -> Self {
-        let scaled = |pair: [f64; 2]| pair.map(|number| number * factor);
-        Self { boundary: self.boundary, short: scaled(self.short), long: scaled(self.long) }
     }
 }
 

@@ -3,13 +3,18 @@
 
 mod buffer;
 mod curve;
+mod draws;
+mod file;
 mod head;
 mod model;
+mod page_map;
 mod played;
 mod reader;
 mod replay;
+mod write_cache;
 
-pub use model::{DiskError, ModelledDisk};
+pub use file::DiskError;
+pub use model::ModelledDisk;
 pub use played::{DiskAnswer, DiskRequest, PlayedHead};
 pub use reader::DiskReader;
 pub use replay::{DiskCost, DiskReplay};

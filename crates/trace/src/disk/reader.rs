@@ -8,25 +8,23 @@ use super::model::{DiskTransfer, ModelledDisk};
 /// Reader of an otherwise idle disk; the head starts at offset 0.
 #[derive(Clone, Debug)]
 pub struct DiskReader {
-    /// Typical, fastest and slowest version of the disk.
-    disks: [ModelledDisk; 3],
-    now_ns: [f64; 3],
-    states: [DiskState; 3],
+    /// Typical version of the disk, and draws from its uncertainty; each with its clock and state.
+    disks: Vec<(ModelledDisk, f64, DiskState)>,
 }
 
 impl DiskReader {
     /// Creates a reader of an otherwise idle disk.
     pub fn new(disk: &ModelledDisk) -> Self {
-        Self { disks: disk.with_extremes(), now_ns: [0.0; 3], states: Default::default() }
+        let start = |disk| (disk, 0.0, DiskState::default());
+        Self { disks: disk.with_draws().into_iter().map(start).collect() }
     }
 
     /// Reads a range; a range beyond the end of the disk is moved to its end.
     pub fn read(&mut self, offset: u64, bytes: u64) {
-        let last = self.disks[0].capacity_bytes.saturating_sub(bytes);
-        let wanted = DiskTransfer { offset: offset.min(last), bytes, is_write: false };
-        let heads = self.now_ns.iter_mut().zip(&mut self.states);
-        for (disk, (now_ns, state)) in self.disks.iter().zip(heads) {
-            let parts = disk.time(*now_ns, state, wanted, 1);
+        for (disk, now_ns, state) in &mut self.disks {
+            let offset = offset.min(disk.capacity_bytes.saturating_sub(bytes));
+            let wanted = DiskTransfer { offset, bytes, is_write: false, is_durable: false };
+            let parts = disk.time(*now_ns, state, (wanted, disk.overhead_ns()), 1);
             disk.serve(*now_ns, state, wanted, parts);
             *now_ns += parts.total();
         }
@@ -34,7 +32,7 @@ impl DiskReader {
 
     /// Total time so far.
     pub fn seconds(&self) -> ModelledSeconds {
-        ModelledSeconds::from_times(self.now_ns.map(|ns| ns / 1e9))
+        ModelledSeconds::from_times(self.disks.iter().map(|(_, now_ns, _)| now_ns / 1e9))
     }
 }
 
@@ -58,7 +56,8 @@ mod tests {
             scattered.read(number * 7919 % 10_000 * 65_536, 65_536);
         }
         let transfer = 10_000.0 * 65_536.0 / 175e6;
-        assert!((ordered.seconds().typical / transfer - 1.0).abs() < 0.01);
+        let seconds = ordered.seconds().typical;
+        assert!((seconds / transfer - 1.0).abs() < 0.01, "{seconds}");
         let seconds = scattered.seconds();
         assert!(seconds.typical > 3.0 * transfer, "{seconds:?}");
         assert!(seconds.low < seconds.high, "{seconds:?}");

@@ -3,7 +3,8 @@
 
 use treering_analysis::compare::ComparedVariant;
 use treering_analysis::selection::SelectedVariant;
-use treering_model::{Cell, PLAN_FACT, TrialId};
+use treering_model::filesystems::by_name;
+use treering_model::{Cell, PLAN_FACT, Trial, TrialId};
 use treering_store::Store;
 
 use crate::arguments::ReportArgs;
@@ -65,13 +66,32 @@ pub(super) fn repeat(
             Some((own, program)) => format!("{own}{label} -- {program}"),
             None => format!("{line}{label}"),
         };
-        Some((variant.name.clone(), line))
+        let image = from_image(newest).unwrap_or_default();
+        Some((variant.name.clone(), image + &line))
     };
     std::iter::once(baseline).chain(contenders).filter_map(of_variant).collect()
 }
 
-/// Command line that measures a comparison again, with its purpose: the typed command line, or else
-/// the plan of the campaign. `None` for trials outside plans.
+/// Commands that put the image from which a trial started where it was mounted; `None` for a trial
+/// that started from none.
+fn from_image(trial: &Trial) -> Option<String> {
+    let (name, point) = (trial.fact("image.name")?, trial.fact("filesystem.mount_point")?);
+    let options = trial.fact("filesystem.mount_options").unwrap_or("rw");
+    // The original may be mounted too, which some filesystems refuse without an option.
+    let copies =
+        trial.fact("filesystem.type").and_then(by_name).map_or(&[][..], |known| known.of_copies);
+    let options = ["loop", options].iter().chain(copies).copied().collect::<Vec<_>>().join(",");
+    let (file, point) = (quoted(&format!("{name}.img")), quoted(point));
+    Some(format!(
+        "treering image restore {} --to {file} && mkdir -p {point} && mount -o {} {file} {point} \
+         && ",
+        quoted(name),
+        quoted(&options)
+    ))
+}
+
+/// Command line that measures a comparison again, with its purpose: what was typed, or else the
+/// plan of the campaign. `None` for trials of no plan.
 pub(super) fn measured_again(
     args: &ReportArgs,
     store: &Store,

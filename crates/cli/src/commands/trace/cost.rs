@@ -48,9 +48,10 @@ fn disk(name: &str) -> Result<ModelledDisk, Failure> {
     let path = Path::new(name);
     if !name.contains('/') && path.extension().is_none() {
         let known: Vec<&str> = ModelledDisk::names().collect();
-        return Err(Failure::usage(format!("--disk: there is no disk '{name}'")).hint(format!(
-            "{}; or give the path of a TOML file",
-            suggestion(name, &known, "disks")
+        return Err(Failure::usage(format!("--disk: there is no disk '{name}'")).hint(suggestion(
+            name,
+            &known,
+            "give the path of a TOML file, or one of",
         )));
     }
     let text = read_at_most(path).map_err(|error| Failure::of_path(path, &error))?;

@@ -289,12 +289,16 @@ impl NewImage {
         content.sync_all().map_err(failed())?;
         record.version = VERSION;
         record.stored_bytes = content.metadata().map_err(failed())?.len();
-        let text = serde_json::to_vec_pretty(&record).map_err(|error| failed()(error.into()))?;
+        let text = |record: &ImageRecord| {
+            serde_json::to_string_pretty(record).map_err(|error| failed()(error.into()))
+        };
+        record.record_fingerprint = ImageRecord::fingerprint_of_text(&text(&record)?);
+        let text = text(&record)?;
         let path = folder.join(RECORD);
         let mut file = OpenOptions::new();
         let file = file.write(true).create_new(true).mode(0o600).open(&path);
         let mut file = file.map_err(LabError::io("cannot make", &path))?;
-        file.write_all(&text).and_then(|()| file.sync_all()).map_err(failed())?;
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed())?;
         File::open(&folder).and_then(|folder| folder.sync_all()).map_err(failed())?;
         fs::rename(&folder, &self.place).map_err(LabError::io("cannot make", &self.place))?;
         self.folder = None;
@@ -370,11 +374,19 @@ impl SavedImage {
         Ok(())
     }
 
-    /// Reads the whole content and compares its fingerprint with the record.
+    /// Reads the record and the whole content, and compares both with their fingerprints.
     ///
     /// # Errors
-    /// When the content cannot be read, or is damaged.
+    /// When they cannot be read, or are not what was saved.
     pub fn verify(&self) -> Result<(), LabError> {
+        let text = read_record(&self.folder.join(RECORD))
+            .map_err(|error| self.damaged(format!("{RECORD}: {error}")))?;
+        let print = ImageRecord::fingerprint_of_text(&String::from_utf8_lossy(&text));
+        let saved = &self.record.record_fingerprint;
+        // Records of older versions have none.
+        if !saved.is_empty() && *saved != print {
+            return Err(self.damaged(format!("{RECORD} is not what was saved")));
+        }
         self.unpack(&mut |_, _| Ok(()))
     }
 

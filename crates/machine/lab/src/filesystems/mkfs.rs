@@ -127,13 +127,16 @@ mod tests {
     #[test]
     fn user_options_take_precedence() {
         let made = |options: &[&str]| made("ext4", options).unwrap();
-        let lazy = "lazy_itable_init=0,lazy_journal_init=0";
+        let seed = "hash_seed=74726565-7269-6e67-7472-656572696e67";
+        let lazy = &format!("lazy_itable_init=0,lazy_journal_init=0,{seed}");
         assert_eq!(made(&[]), format!("-L l -E {lazy} /dev/x"));
         assert_eq!(made(&["-b", "1024"]), format!("-L l -E {lazy} -b 1024 /dev/x"));
         let mixed = made(&["-qE", "stride=4,lazy_itable_init=1", "-Lme"]);
-        assert_eq!(mixed, "-qE stride=4,lazy_itable_init=1,lazy_journal_init=0 -Lme /dev/x");
-        let joined = made(&["-Estride=4"]);
-        assert_eq!(joined, format!("-L l -Estride=4,{lazy} /dev/x"));
+        let lazy = format!("lazy_itable_init=1,lazy_journal_init=0,{seed}");
+        assert_eq!(mixed, format!("-qE stride=4,{lazy} -Lme /dev/x"));
+        let joined = made(&["-Ehash_seed=random"]);
+        let lazy = "lazy_itable_init=0,lazy_journal_init=0";
+        assert_eq!(joined, format!("-L l -Ehash_seed=random,{lazy} /dev/x"));
     }
 
     #[test]

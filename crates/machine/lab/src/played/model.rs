@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use treering_model::nearest::suggestion;
 use treering_model::{Fact, PlayedStatus};
 use treering_trace::{DiskError, ModelledDisk};
 
@@ -35,10 +36,8 @@ impl PlayedModel {
             None if name.contains('/') => read(Path::new(name))?,
             None => {
                 let known: Vec<&str> = ModelledDisk::names().collect();
-                let message = format!(
-                    "there is no disk {name:?}: give one of {}, or the path of a TOML file",
-                    known.join(", ")
-                );
+                let words = suggestion(name, &known, "give the path of a TOML file, or one of");
+                let message = format!("there is no disk {name:?}: {words}");
                 return Err(unfit(message));
             }
         };

@@ -320,8 +320,11 @@ impl Filesystem for PlayedFilesystem {
         }
         let request = QueuedRequest::new(offset, length, true);
         match fallocate(self.image.as_fd(), flags | FallocateFlags::KEEP_SIZE, offset, length) {
-            // A discard takes no modelled time; it only keeps images sparse.
-            Ok(()) if is_discard => reply.ok(),
+            // It takes no time; a disk with a head ignores it, and images stay sparse.
+            Ok(()) if is_discard => {
+                self.spindle.discard(offset, length);
+                reply.ok();
+            }
             Ok(()) => self.spindle.take(request, DelayedReply::Done(reply)),
             Err(errno) => reply.error(Errno::from_i32(errno.raw_os_error())),
         }

@@ -50,15 +50,12 @@ struct PendingReply {
     answer: DelayedReply,
     bytes: u64,
     is_write: bool,
+    is_flush: bool,
 }
 
 struct SpindleState {
     head: PlayedHead,
     waiting: BTreeMap<u64, PendingReply>,
-    /// Number of the request that the head is serving.
-    served: Option<u64>,
-    /// Pending flushes, each with the number of the first request for which it need not wait.
-    flushes: Vec<(u64, ReplyEmpty)>,
     next_number: u64,
     counts: PlayedCounts,
     is_over: bool,
@@ -77,8 +74,6 @@ impl Spindle {
         let state = SpindleState {
             head: PlayedHead::new(disk),
             waiting: BTreeMap::new(),
-            served: None,
-            flushes: Vec::new(),
             next_number: 0,
             counts: PlayedCounts::default(),
             is_over: false,
@@ -97,23 +92,26 @@ impl Spindle {
         let mut state = self.state();
         let number = state.next_number;
         state.next_number += 1;
-        state.waiting.insert(number, PendingReply { answer, bytes, is_write });
+        state.waiting.insert(number, PendingReply { answer, bytes, is_write, is_flush: false });
         state.head.take(at_ns, DiskRequest { number, offset, bytes, is_write });
         self.work.notify_one();
     }
 
-    /// Answers a flush once all earlier requests are on the platter.
+    /// Queues a flush, which is answered once all earlier requests are on the platter.
     pub(super) fn flush(&self, reply: ReplyEmpty) {
         let mut state = self.state();
-        if !self.answers_at_once() {
-            state.counts.flushes += 1;
-        }
-        if state.waiting.is_empty() && state.served.is_none() {
-            drop(state);
-            return reply.ok();
-        }
-        let before = state.next_number;
-        state.flushes.push((before, reply));
+        let number = state.next_number;
+        state.next_number += 1;
+        let answer = DelayedReply::Done(reply);
+        let pending = PendingReply { answer, bytes: 0, is_write: false, is_flush: true };
+        state.waiting.insert(number, pending);
+        state.head.take_flush(monotonic_ns(), number);
+        self.work.notify_one();
+    }
+
+    /// Discards a range.
+    pub(super) fn discard(&self, offset: u64, bytes: u64) {
+        self.state().head.discard(offset, bytes);
     }
 
     /// True if answers come at once.
@@ -144,22 +142,20 @@ impl Spindle {
             if plays {
                 sleep_until(answer.due_ns);
             }
-            let PendingReply { answer: reply, bytes, is_write } = waiting;
+            let PendingReply { answer: reply, bytes, is_write, is_flush } = waiting;
             reply.send();
             let now_ns = monotonic_ns();
             let mut state = self.state();
-            state.served = None;
             if plays {
                 let late_ns = now_ns.saturating_sub(answer.due_ns);
-                state.counts.add(answer.parts, bytes, is_write, late_ns);
+                if is_flush {
+                    state.counts.add_flush(answer.parts);
+                } else {
+                    state.counts.add(answer.parts, bytes, is_write, late_ns);
+                }
             } else {
                 state.head.reset(now_ns);
             }
-            let oldest = state.waiting.keys().next().copied().unwrap_or(u64::MAX);
-            let done = state.flushes.extract_if(.., |(before, _)| *before <= oldest);
-            let done: Vec<_> = done.collect();
-            drop(state);
-            done.into_iter().for_each(|(_, reply)| reply.ok());
         }
     }
 
@@ -173,7 +169,6 @@ impl Spindle {
         }
         let answer = state.head.next_answer()?;
         let waiting = state.waiting.remove(&answer.number)?;
-        state.served = Some(answer.number);
         Some((answer, waiting))
     }
 }

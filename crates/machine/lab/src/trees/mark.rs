@@ -227,6 +227,6 @@ pub(super) fn remove_mark_file(
 }
 
 /// Removes the mark that was read in a directory.
-pub(super) fn remove_read(target: &Target, mark: &FileIdentity) -> Result<(), LabError> {
+pub(crate) fn remove_read(target: &Target, mark: &FileIdentity) -> Result<(), LabError> {
     remove_mark_file(target.dir(), mark, &path_in(target.path()))
 }

@@ -13,5 +13,5 @@ pub use clean::remove_leftovers;
 pub use judgement::{LeftoverTrees, RunTree, SparedTree};
 pub(crate) use leftovers::find_in;
 pub use leftovers::find_leftovers;
-pub(crate) use mark::RunMark;
+pub(crate) use mark::{RunMark, remove_read};
 pub(crate) use removal::remove;

@@ -34,6 +34,7 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::StoreStaged,
     CautionCode::Handicapped,
     CautionCode::TooFewOperations,
+    CautionCode::ShortOfSpace,
     CautionCode::NamesCollided,
     CautionCode::FlushesDecide,
     CautionCode::RequestsLate,

@@ -1,0 +1,146 @@
+//! Names of the files of a run, and the calls that make and remove them.
+//!
+//! A population is a directory `NAME` below the root of the run, or a tree of directories if it has
+//! a fan-out; a file is `f` and its number, a unit `u` and its number.
+
+use std::collections::HashSet;
+use std::ffi::CString;
+use std::fmt::Write as _;
+
+use treering_script::{CreateHow, DirSlot, Errno, ExpectedErrors, FileSlot, Io, Stop, SyncScope};
+
+use super::generator::LiveFile;
+use super::profile::FilesPlan;
+
+/// Name of the tree of a run.
+pub(super) const ROOT: &str = "age-0";
+
+pub(super) const ROOT_DIR: DirSlot = DirSlot(1);
+pub(super) const HERE: DirSlot = DirSlot(2);
+pub(super) const THERE: DirSlot = DirSlot(3);
+pub(super) const FILE: FileSlot = FileSlot(0);
+/// Largest size of one write, in bytes.
+const WRITE_BYTES: u64 = 1 << 20;
+
+/// Path of a directory below the root, with its ancestors by the fan-out.
+pub(super) fn directory_path(plan: &FilesPlan, directory: u64) -> String {
+    let mut numbers = vec![directory];
+    let above = |number: u64| number.checked_sub(1)?.checked_div(plan.fan_out);
+    while let Some(number) = numbers.last().and_then(|number| above(*number)) {
+        numbers.push(number);
+    }
+    let mut path = plan.name.clone();
+    for number in numbers.iter().rev() {
+        // Writing to a string does not fail.
+        let _ = write!(path, "/d{number}");
+    }
+    path
+}
+
+pub(super) fn path(plan: &FilesPlan, live: &LiveFile) -> String {
+    if let Some(tree) = &plan.tree {
+        return format!("{}/{}", plan.name, tree.path(live.id));
+    }
+    let kind = if live.files.is_some() { 'u' } else { 'f' };
+    format!("{}/{kind}{}", directory_path(plan, live.directory), live.id)
+}
+
+pub(super) fn c_string(text: String) -> CString {
+    CString::new(text).expect("names are made of letters, digits, '-' and '/'")
+}
+
+/// Outcome of a write.
+pub(super) enum WriteOutcome {
+    All,
+    /// The filesystem became full before the end.
+    Full,
+}
+
+pub(super) fn write(io: &mut dyn Io, from: u64, bytes: u64) -> Result<WriteOutcome, Stop> {
+    let mut done = 0;
+    while done < bytes {
+        let piece = u32::try_from((bytes - done).min(WRITE_BYTES)).unwrap_or(u32::MAX);
+        match io.write(FILE, piece, from + done).unless_full()? {
+            Ok(moved) => done += moved,
+            Err(_) => return Ok(WriteOutcome::Full),
+        }
+    }
+    Ok(WriteOutcome::All)
+}
+
+/// Directories of a tree, made together with the first file in each.
+#[derive(Debug, Default)]
+pub(super) struct MadeDirectories {
+    made: HashSet<String>,
+}
+
+impl MadeDirectories {
+    /// Makes the ancestors of a path below the population's directory; false if the filesystem is
+    /// full.
+    pub(super) fn make(&mut self, io: &mut dyn Io, path: &str) -> Result<bool, Stop> {
+        let parents = path.match_indices('/').map(|(place, _)| &path[..place]).skip(1);
+        for parent in parents {
+            if self.made.contains(parent) {
+                continue;
+            }
+            let (above, name) = parent.rsplit_once('/').unwrap_or(("", parent));
+            io.open_dir(ROOT_DIR, &c_string(above.to_owned()), HERE)?;
+            if io.make_dir(HERE, &c_string(name.to_owned())).unless_full()?.is_err() {
+                return Ok(false);
+            }
+            self.made.insert(parent.to_owned());
+        }
+        Ok(true)
+    }
+}
+
+/// Production of file data: written, or only allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DataMode {
+    Written,
+    /// Allocated by fallocate, without data.
+    Allocated,
+}
+
+pub(super) fn put(
+    io: &mut dyn Io,
+    data: DataMode,
+    from: u64,
+    bytes: u64,
+) -> Result<WriteOutcome, Stop> {
+    if data == DataMode::Written || bytes == 0 {
+        return write(io, from, bytes);
+    }
+    let allocated = io.allocate(FILE, from, bytes, false).unless_full()?;
+    Ok(if allocated.is_ok() { WriteOutcome::All } else { WriteOutcome::Full })
+}
+
+/// Creates a whole file under a name.
+pub(super) fn create(
+    io: &mut dyn Io,
+    name: &CString,
+    how: CreateHow,
+    (data, bytes): (DataMode, u64),
+    fsync: bool,
+) -> Result<WriteOutcome, Stop> {
+    if io.create(ROOT_DIR, name, how, FILE).unless_full()?.is_err() {
+        return Ok(WriteOutcome::Full);
+    }
+    let wrote = put(io, data, 0, bytes)?;
+    if fsync && matches!(wrote, WriteOutcome::All) {
+        io.fsync(FILE)?;
+    }
+    io.close(FILE)?;
+    Ok(wrote)
+}
+
+/// Removes a file that may be missing, after a commit if there is no space to do so.
+pub(super) fn remove_file(io: &mut dyn Io, name: &CString) -> Result<(), Stop> {
+    match io.unlink(ROOT_DIR, name).or_errno()? {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(_) => {
+            let _lost_data_are_deleted_anyway = io.sync(SyncScope::Target).unless_full()?;
+            io.unlink(ROOT_DIR, name)
+        }
+    }
+}
