@@ -88,7 +88,7 @@ impl LogRelevance {
         if self.names.iter().any(|name| has_word(line, name)) {
             return true;
         }
-        // The rate limit of the log left out lines of any filesystem, mounts and unmounts too.
+        // The rate limit of the log: lines of any filesystem were left out, of mounts too.
         if line.ends_with("callbacks suppressed") {
             return false;
         }
