@@ -14,9 +14,6 @@ pub(crate) const FIRST_ROUNDS: u32 = 12;
 pub(crate) const EFFECTS: [f64; 5] = [0.0, 1.0, 2.0, 5.0, 10.0];
 /// Coefficients of variation of a run.
 pub(crate) const VARIATIONS: [f64; 4] = [0.02, 0.05, 0.1, 0.3];
-/// Metrics corrected together.
-pub(crate) const FAMILIES: [usize; 3] = [1, 3, 12];
-
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum NoiseKind {
     Normal,
