@@ -75,7 +75,7 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mentioned_outside = |name: &str, unit: CrateUnit<'_>| {
         let by_others =
             mentions.get(name).is_some_and(|units| units.iter().any(|other| *other != unit));
-        // One mention is the declaration.
+        // A single mention is the declaration.
         let is_used_inside = inside.get(&(unit, name)).is_some_and(|count| *count > 1);
         let by_unit_tests =
             by_unit_tests.get(name).is_some_and(|units| units.iter().any(|other| *other != unit));

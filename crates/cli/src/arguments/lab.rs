@@ -42,7 +42,7 @@ pub(crate) enum LabVerb {
         image: PathBuf,
         /// The name of the disk.
         name: String,
-        /// Its description in TOML.
+        /// File that describes it, in TOML.
         text: String,
     },
     /// List the filesystems that can be made and mounted here, and what the others lack.

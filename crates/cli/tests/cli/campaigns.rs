@@ -293,7 +293,7 @@ fn a_warm_up_that_fails_in_every_variant_ends_the_comparison() {
     let ran = program.run([&compare[..], &["--", "false"]].concat()).ends_with(4);
     assert!(ran.stderr.contains("the warm-up failed in every variant"), "{ran}");
     assert_eq!(trials(&results.path()).len(), 2, "only the warm-up");
-    // One variant without failures is enough to continue.
+    // A single variant without failures is enough to continue.
     let one = ["--rounds", "1", "--", "sh", "-c", "case $PWD in */a/*) exit 0; esac; exit 1"];
     let ran = program.run([&compare[..], &one[..]].concat()).ends_with(4);
     assert!(!ran.stderr.contains("the warm-up failed in every variant"), "{ran}");

@@ -27,7 +27,7 @@ impl Lists {
     }
 }
 
-/// One of the original's four dictionaries, the one that holds a tree.
+/// The dictionary of the original's four that holds a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Unpatched,

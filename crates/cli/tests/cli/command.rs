@@ -153,7 +153,7 @@ fn output_of_any_size_and_any_bytes_is_bounded() {
 fn leftover_processes_are_ended_even_if_they_hold_pipes() {
     let program = program();
     let place = program.home().join("d");
-    // One process keeps the output open, and a daemon has left the session and ignores SIGTERM.
+    // A process keeps the output open, and a daemon has left the session and ignores SIGTERM.
     let text = "sleep 1000 & (setsid sh -c 'trap \"\" TERM; sleep 1000 & wait' >/dev/null 2>&1 &)";
     run(&program, &["--shell", text]).ends_with(0);
     let trial = last(&program);

@@ -149,7 +149,7 @@ fn the_published_mail_contains_an_unmentioned_difference() {
     assert_eq!(create["p_adjusted"], 9.0 * 2.0 / f64::from(1 << 30), "Holm over nine kinds");
     assert_eq!(pairs("delete compiled tree/seconds")["p_adjusted"], Value::Null, "four pairs");
     assert_eq!(pairs("row/classic_files_per_second")["pairs"], 30);
-    // One of fio's four figures differs by a third, which the author did not mention.
+    // A figure of fio's four differs by a third, which the author did not mention.
     let fio: Vec<&Value> =
         all.iter().filter(|one| one["workload"] == "fio" && one["primary"] == true).collect();
     assert_eq!(fio.len(), 4);

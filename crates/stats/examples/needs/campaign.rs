@@ -177,7 +177,7 @@ pub(crate) struct UnclearCampaign {
     pub(crate) needed: RoundsNeeded,
 }
 
-/// Those of so many campaigns of a setting that are unclear at first.
+/// Campaigns of a setting that are unclear at first, of `campaigns` that are begun.
 pub(crate) fn unclear(
     setting: CampaignSetting,
     campaigns: usize,

@@ -347,7 +347,7 @@ impl Job for AgeJob {
         let live_bytes = self.live_bytes(facts);
         let mut footprint = Footprint::default();
         if !self.earlier.is_empty() {
-            // Its files are there.
+            // The files of the operation are there.
             return footprint;
         }
         for plan in &model.files {
@@ -484,7 +484,7 @@ impl Job for AgeJob {
             }
             OperationSource::Model(model) if !self.earlier.is_empty() => {
                 let live_bytes = self.earlier.first().map_or(0, |step| step.live_bytes);
-                // It was drawn once before, when the job was made.
+                // The operation was drawn once before, when the job was made.
                 let generator = self.replayed(model, &self.earlier).unwrap_or_else(|_| {
                     OperationGenerator::new(model.clone(), self.seed, live_bytes)
                 });

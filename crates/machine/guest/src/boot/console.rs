@@ -131,7 +131,7 @@ mod tests {
         let why = explained("QEMU ended", panic, "", 512);
         assert!(why.starts_with("the kernel panicked: Kernel panic - not syncing: VFS"), "{why}");
         assert!(why.ends_with("| [1.1] Call Trace:"), "{why}");
-        // What a program's own call looked like is behind the panic that it asked for.
+        // The registers of a program that asked for the panic follow it.
         let triggered = "[1.0] Kernel panic - not syncing: sysrq\n[1.0] RIP: 0033:0x4308f0\n";
         let why = explained("QEMU ended", triggered, "", 512);
         assert!(

@@ -174,7 +174,7 @@ struct RunningGuest {
     unread: Vec<u8>,
     /// Times of its threads when the trial began.
     at_begin: ThreadTimes,
-    /// Its start, and its last message.
+    /// Start of the guest, and its last message.
     since: (GuestInstant, GuestInstant),
     /// True once it has been given its job.
     had_its_job: bool,

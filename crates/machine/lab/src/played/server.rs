@@ -320,7 +320,7 @@ impl Filesystem for PlayedFilesystem {
         }
         let request = QueuedRequest::new(offset, length, true);
         match fallocate(self.image.as_fd(), flags | FallocateFlags::KEEP_SIZE, offset, length) {
-            // It takes no time; a disk with a head ignores it, and images stay sparse.
+            // A discard takes no time; a disk with a head ignores it, and images stay sparse.
             Ok(()) if is_discard => {
                 self.spindle.discard(offset, length);
                 reply.ok();

@@ -115,9 +115,9 @@ fn set_rows(trial: &mut Trial, rows: &[TableRow]) {
 pub enum ImportState {
     /// Everything in it is in the store, in this trial for example.
     Known(TrialId),
-    /// It is new, apart from rows that [`KnownOrigins::without_known`] leaves out.
+    /// The trial is new, apart from rows that [`KnownOrigins::without_known`] leaves out.
     New,
-    /// It has other values for rows of these trials of the store.
+    /// The trial has other values for rows of these trials of the store.
     Corrects(Vec<TrialId>),
 }
 
