@@ -82,8 +82,12 @@ fn names_in(io: &mut dyn Io, dir: DirSlot) -> Result<BTreeSet<String>, Stop> {
 
 /// Writes a file anew unless it is there with this size; returns 1 if it did.
 fn put_back(io: &mut dyn Io, name: &str, bytes: u64) -> Result<u64, Stop> {
+    // The size is that of a name in an open directory, of no longer path.
+    let (place, file) = name.rsplit_once('/').unwrap_or(("", name));
+    io.open_dir(ROOT_DIR, &c_string(place.to_owned()), THERE)?;
+    let file = c_string(file.to_owned());
     let name = c_string(name.to_owned());
-    if io.size(ROOT_DIR, &name).unless_missing()? == Some(bytes) {
+    if io.size(THERE, &file).unless_missing()? == Some(bytes) {
         return Ok(0);
     }
     remove_file(io, &name)?;
