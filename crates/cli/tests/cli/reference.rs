@@ -159,7 +159,7 @@ fn the_tables_of_native_options_are_made_from_the_declarations() {
         let manifest = workload.manifest();
         let document = document(manifest.name);
         let made = treering_script::with_option_table(&document, manifest.native);
-        let how = "run `cargo run -p treering-workloads --example option_tables`";
+        let how = "run `cargo run -p treering-registry --example option_tables`";
         assert!(document == made, "{}.md: {how}", manifest.name);
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct EndingMonitor {
     shortages: u64,
     deleted: u64,
     /// Operations of the interrupted run that this one goes on from.
-    earlier: u64,
+    earlier: Option<u64>,
     /// Files that were put back for that, or removed.
     put_back: u64,
     /// Lowest and highest fullness after a step.
@@ -46,7 +46,7 @@ impl EndingMonitor {
             steps_since: 0,
             shortages: 0,
             deleted: 0,
-            earlier: 0,
+            earlier: None,
             put_back: 0,
             levels: None,
         }
@@ -88,7 +88,7 @@ impl EndingMonitor {
     pub(super) fn go_on_from(&mut self, operations: u64, written_bytes: u64) {
         self.state.operations += operations;
         self.state.written_bytes += written_bytes;
-        self.earlier = operations;
+        self.earlier = Some(operations);
     }
 
     /// True if the run ends when the filesystem is full.
@@ -207,8 +207,8 @@ impl EndingMonitor {
             fact("age.operations", self.state.operations.to_string()),
             fact("age.written_bytes", self.state.written_bytes.to_string()),
         ];
-        if self.earlier > 0 {
-            facts.push(fact("age.earlier_operations", self.earlier.to_string()));
+        if let Some(earlier) = self.earlier {
+            facts.push(fact("age.earlier_operations", earlier.to_string()));
             facts.push(fact("age.put_back", self.put_back.to_string()));
         }
         if self.shortages > 0 {

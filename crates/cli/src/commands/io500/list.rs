@@ -45,7 +45,7 @@ fn runs(store: &Store, names: &[String]) -> Result<Vec<(String, ListedRun)>, Fai
             Some(run) => runs.push((name, run)),
             None if names.is_empty() => {}
             None => {
-                let message = format!("{id} has no rate of a phase of IO500");
+                let message = format!("{id} is no run of IO500 with rates of its phases");
                 return Err(Failure::usage(message)
                     .hint("`treering list --workload io500` lists the runs of IO500"));
             }

@@ -31,8 +31,11 @@ pub struct ListedRun {
 }
 
 impl ListedRun {
-    /// Reads a run; `None` for a trial without the rate of any phase.
+    /// Reads a run; `None` for a trial of another workload or without the rate of any phase.
     pub fn from_trial(trial: &Trial) -> Option<Self> {
+        if trial.beginning.workload != "io500" {
+            return None;
+        }
         let parameter = |name: &str| {
             let own = trial.beginning.parameters.iter().find(|(own, _)| own == name);
             own.map(|(_, value)| value.clone())
