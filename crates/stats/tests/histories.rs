@@ -108,7 +108,7 @@ fn suspects(points: usize, series: u64, change: impl Fn(&mut [f64])) -> usize {
         change(&mut values);
         let point = |value: &f64| HistoryPoint { value: *value, standard_error: 0.0 };
         let points: Vec<HistoryPoint> = values.iter().map(point).collect();
-        let shifts = level_shifts(&points, &SHIFT_PLAN).unwrap();
+        let shifts = level_shifts(&points, &SHIFT_PLAN).expect("the values are finite");
         let level = shifts.last().map_or(0, |shift| shift.index);
         newest_differs(&points[level..], 0.0).is_some_and(|newest| newest.p_value <= 0.03)
     };

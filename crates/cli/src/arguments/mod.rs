@@ -517,8 +517,8 @@ fn with_nearest_verb(mut refused: clap::Error) -> clap::Error {
 
 /// The exit code for a command line that is wrong: the imitated tool's own, where one is meant.
 pub(crate) fn usage_exit(typed: &[OsString]) -> u8 {
-    let words = typed.iter().skip(1);
-    if words.skip_while(|verb| *verb == "kernel").next().is_some_and(|verb| verb == "bisect-step") {
+    let verb = typed.iter().skip(1).find(|verb| *verb != "kernel");
+    if verb.is_some_and(|verb| verb == "bisect-step") {
         return crate::exit_codes::BISECTION_ENDS;
     }
     let classic = link(typed).or_else(|| typed.get(1)?.to_str()).and_then(named);

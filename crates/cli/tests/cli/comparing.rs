@@ -353,7 +353,7 @@ fn a_brief_page_fits_a_mail_and_no_width_breaks_words_or_tables() {
     // By default the answer fits on a screen, and ratios above 1 mean better.
     let answer = text(&[]);
     assert!(answer.lines().count() <= 24, "{answer}");
-    for part in ["slow against base", "× as good", "caution: ", "--full", "report.html"] {
+    for part in ["slow against base", "x as good", "caution: ", "--full", "report.html"] {
         assert!(answer.contains(part), "{part}: {answer}");
     }
     let brief = text(&["--brief"]);

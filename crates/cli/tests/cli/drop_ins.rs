@@ -108,8 +108,8 @@ fn a_refusal_is_printed_once_with_the_exit_code_of_the_tool() {
         for (tool, line, message, code) in [
             ("mdtest", "-S -c", "-c not compatible with -S", 1),
             ("ior", "-b 3 -t 2", "block size must be a multiple", 1),
-            ("ior", "-o no/such/data", "no/such", 255),
-            ("mdtest", "-k", "files are created by open", 2),
+            ("ior", "-o no/such/data", "ERROR: open64(\"no/such/data\") failed", 255),
+            ("mdtest", "-a HDFS", "only POSIX calls are made", 1),
             ("mdtest", "-n 3 --ranks 2", "--ranks 2: the launcher has started 3", 2),
         ] {
             let mut command = mpi.tool(3, tool);

@@ -279,8 +279,8 @@ fn an_interrupted_launcher_ends_all_ranks() {
         let store = data.path().join("results.db");
         let (running, _) = long_run(&mpi, place.path(), &store);
         running.send("INT");
+        // The exit code is the launcher's own: after Ctrl-C, that of MPICH may be 0.
         let ran = running.finish();
-        assert_ne!(ran.code, Some(0), "{ran}");
         wait_until("all ranks have ended", || processes(store.to_str().unwrap()).is_empty());
         let trial = only(&store);
         assert_ne!(trial.ending, Ending::Completed, "{ran}");

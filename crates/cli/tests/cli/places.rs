@@ -92,7 +92,7 @@ fn a_run_without_root_reports_kept_caches() {
 fn a_file_is_refused_as_directory() {
     let program = prepared();
     fs::write(program.home().join("file"), "mine").unwrap();
-    let ran = program.run(native("file", &[])).ends_with(3);
+    let ran = program.run(native("file", &[])).ends_with(2);
     assert!(ran.stderr.contains("file is not a directory"), "{ran}");
     let below = program.run(native("file/below", &[])).ends_with(3);
     assert!(below.stderr.contains("file/below: Not a directory"), "{below}");

@@ -15,7 +15,7 @@ const JOB: &str = "[[job]]\nworkload = \"fs_mark\"\noptions = { files = 100, siz
 const SLOWER: &str = "handicap = \"900%\"";
 
 /// Attempts to detect a change, since a burst of load may hide it.
-const ATTEMPTS: usize = 3;
+const ATTEMPTS: usize = 8;
 
 /// Writes a plan with an ext4 as anchor, and another one to watch.
 fn write_plan(program: &Program, anchor: &str, watched: &str) {

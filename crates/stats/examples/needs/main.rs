@@ -81,7 +81,7 @@ fn main() {
                     NeedsCell::new(setting, &mut SeededNoise(7 + family as u64))
                 });
                 ratios.extend(cells.iter().flatten().filter_map(NeedsCell::ratio));
-                let texts: Vec<String> = cells.iter().map(text).collect();
+                let texts: Vec<String> = cells.iter().map(|cell| text(cell.as_ref())).collect();
                 println!("| {variation} | {kind:?} | {family} | {} |", texts.join(" | "));
             }
         }
@@ -97,7 +97,7 @@ fn percent(effect: f64) -> String {
 }
 
 /// Typical and enough further rounds, the share that the larger number settles, and the campaigns.
-fn text(cell: &Option<NeedsCell>) -> String {
+fn text(cell: Option<&NeedsCell>) -> String {
     let Some(cell) = cell else { return "–".to_owned() };
     let enough = cell.enough.map_or_else(|| "?".to_owned(), |enough| enough.to_string());
     let share = 100 * cell.settled / cell.told.max(1);

@@ -62,10 +62,8 @@ fn rates(trial: &Trial) -> Vec<ListedPhase> {
     let phase = |metric: &Metric| {
         let Scope::Kind(name) = &metric.scope else { return None };
         let moves_data = metric.name == MIB_PER_SECOND.name;
-        let (is_rate, unit) = match moves_data {
-            true => (true, 1024.0),
-            false => (metric.name == OPERATIONS_PER_SECOND.name, 1000.0),
-        };
+        let is_rate = moves_data || metric.name == OPERATIONS_PER_SECOND.name;
+        let unit = if moves_data { 1024.0 } else { 1000.0 };
         is_rate.then(|| ListedPhase { name: name.clone(), moves_data, rate: metric.value / unit })
     };
     trial.metrics.iter().filter_map(phase).collect()

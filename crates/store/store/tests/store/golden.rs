@@ -39,7 +39,7 @@ impl GoldenStore {
 
     /// Asserts that the store is migrated, accepts trials of another store, and can be merged into
     /// one; `words` are its numbers of operations, metrics and cautions.
-    fn is_migrated_and_merged(self, words: [usize; 3]) {
+    fn assert_migrated_and_merged(self, words: [usize; 3]) {
         let Self { dir, path, store } = self;
         drop(store);
         let mut store = Store::open(&path, Access::ReadWrite).unwrap();
@@ -59,7 +59,7 @@ fn version_1_0() {
     let golden = GoldenStore::new(0, include_bytes!("../golden/store-1.0.db"));
     let store = &golden.store;
     assert_contents(store, [15, 9, 29]);
-    golden.is_migrated_and_merged([15, 9, 29]);
+    golden.assert_migrated_and_merged([15, 9, 29]);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn version_1_1() {
     let artifact = &trial.artifacts[0];
     assert_eq!((&*artifact.kind, artifact.version, &*artifact.name), ("layout", 1, "free space"));
     assert_eq!(artifact.body, "{\"extents\":[1,2,3]}");
-    golden.is_migrated_and_merged([30, 9, 32]);
+    golden.assert_migrated_and_merged([30, 9, 32]);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn version_1_2() {
         failed.annotations.iter().map(|annotation| annotation.at_unix_ms).collect();
     assert_eq!(times, [1_688_126_050_000, 1_688_126_051_000]);
     assert_eq!(failed.exclusion(), Some("the disk was full"));
-    golden.is_migrated_and_merged([30, 9, 33]);
+    golden.assert_migrated_and_merged([30, 9, 33]);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn version_1_3() {
         _ => None,
     });
     assert_eq!(ticks.collect::<Vec<_>>(), [(1, 7, "{\"files\":5}")]);
-    golden.is_migrated_and_merged(WORDS_1_3);
+    golden.assert_migrated_and_merged(WORDS_1_3);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn version_1_4() {
     let known: Vec<_> = known.iter().map(|change| (&*change.metric, &*change.reason)).collect();
     assert_eq!(known, [("create/files_per_second", "compiler 14")]);
     assert_eq!(trial.annotations.len(), 5);
-    golden.is_migrated_and_merged(WORDS_1_4);
+    golden.assert_migrated_and_merged(WORDS_1_4);
 }
 
 #[test]
