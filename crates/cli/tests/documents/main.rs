@@ -64,6 +64,7 @@ pages! {
     evidence_mdtest: "docs/evidence/mdtest.md",
     evidence_performance: "docs/evidence/performance.md",
     evidence_questions: "docs/evidence/questions.md",
+    evidence_rounds: "docs/evidence/rounds.md",
     evidence_statistics: "docs/evidence/statistics.md",
     evidence_sweeps: "docs/evidence/sweeps.md",
     evidence_truth: "docs/evidence/truth.md",

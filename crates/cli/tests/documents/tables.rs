@@ -69,6 +69,8 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ),
     ("compare bcache-modes", "needs bcache, or boots a kernel package; tests/cli/kernels.rs does"),
     ("--machine reboot", "reboots the machine; tests/cli/reboots.rs does on one of directories"),
+    ("--hold-full 95%", "fills its filesystem; tests/cli/aging.rs has filesystems of its own"),
+    ("age /mnt/test --resume", "goes on with an interrupted run; tests/cli/aging.rs has some"),
     ("--save old-mail", "unmounts what it saves; tests/cli/images.rs has filesystems of its own"),
     ("treering age extract", "reads a repository of the reader's; tests/cli/aging.rs makes one"),
     ("/mnt/unaged/linux-300", "directories of the reader's; tests/cli/fresh_copy.rs has some"),

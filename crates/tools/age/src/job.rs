@@ -378,7 +378,9 @@ impl Job for AgeJob {
             };
             let rounded_up = files.saturating_mul(facts.block_bytes / 2);
             footprint.peak_files = footprint.peak_files.saturating_add(files);
-            footprint.peak_dirs += plan.directories + files / per_unit;
+            // Only units are directories of their own.
+            let units = plan.unit.map_or(0, |_| files / per_unit);
+            footprint.peak_dirs += plan.directories + units;
             footprint.peak_bytes = footprint.peak_bytes.saturating_add(bytes);
             footprint.peak_block_bytes =
                 footprint.peak_block_bytes.saturating_add(bytes).saturating_add(rounded_up);
