@@ -129,7 +129,7 @@ impl Spindle {
         PlayedCounts { cpu_ns: process_cpu_ns(), ..self.state().counts.clone() }
     }
 
-    /// Ends [`Spindle::turn`] once all queued requests are answered.
+    /// Ends [`Spindle::answer_queued`] once all queued requests are answered.
     pub(super) fn end(&self) {
         self.state().is_over = true;
         self.work.notify_one();
