@@ -1,5 +1,5 @@
 //! The book of the documents: `docs/SUMMARY.md` names each page in `docs` once, in reading order.
-//! How-to pages are short, and measurements are in `docs/evidence`. Targets of links are checked in
+//! Pages that tell how to do something are short, and measurements are in `docs/evidence`. Targets of links are checked in
 //! `links`.
 
 use super::Problem;

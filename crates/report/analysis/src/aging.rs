@@ -25,7 +25,7 @@ pub struct AgingSeries {
     pub kind: String,
     /// Unit of work the cost is normalised by.
     pub basis: TrendBasis,
-    /// One point for each task; at least as many as a trend requires.
+    /// Points of the trend, a point for each task; at least as many as a trend requires.
     pub points: Vec<AgingPoint>,
     /// Trend fitted to the points.
     pub trend: Trend,

@@ -41,7 +41,7 @@ pub enum Finding {
         /// help.
         rounds_needed: Option<RoundsNeeded>,
     },
-    /// One side has a single run: a ratio without inference, never shown in colour.
+    /// A side has a single run: the ratio is without inference, and never shown in colour.
     SingleRun,
 }
 

@@ -30,7 +30,7 @@ pub enum ComparisonCautionCode {
     FreeSpaceDiffers,
     /// The filesystems differ in features or block size.
     FeaturesDiffer,
-    /// One variant stores more copies of its metadata than the other.
+    /// The variants store different numbers of copies of their metadata.
     MetadataProfilesDiffer,
     /// The devices differ in kind or queue settings.
     DevicesDiffer,

@@ -24,7 +24,7 @@ pub enum Verdict {
     Same,
     /// Undecided: neither a difference nor equivalence is shown.
     Unclear,
-    /// One variant has a single run: a ratio without inference.
+    /// A variant has a single run: the ratio is without inference.
     SingleRun,
 }
 
