@@ -10,8 +10,8 @@ use treering_engine::{
 };
 use treering_lab::{LabError, OwnedDirectory, PlanIdentity, RunTree};
 use treering_model::{
-    Caution, CautionCode, Ending, Fact, LIMIT_PREFIX, RunMode, SinkError, TrialEvent, TrialHeader,
-    TrialSink, WorkLimit,
+    Caution, CautionCode, Ending, Fact, KEPT_TREES_FACT, LIMIT_PREFIX, RunMode, SinkError,
+    TrialEvent, TrialHeader, TrialSink, WorkLimit,
 };
 use treering_observe::layout::LayoutSchedule;
 use treering_observe::{Findings, ObserverContext, ObserverOptions, SettleTerms, look, watch};
@@ -224,6 +224,7 @@ fn perform(
     findings.cautions.retain(|caution| !is_limit_of_variant(plan, caution));
     findings.cautions.extend(session.cautions());
     findings.facts.extend(session.facts());
+    findings.facts.extend(kept_trees_fact(plan, place));
     findings = plan.world.map(about_ranks).into_iter().fold(findings, Findings::join);
     if !matches!(ran, Err(EngineError::Sink(_))) {
         let known = CautionFacts { facts: &facts, data_bytes: admitted.data_bytes, seconds };
@@ -237,6 +238,12 @@ fn perform(
         Err(EngineError::Sink(error)) => Err(error),
         ran => tell_end(ran.err(), session.metrics(), ended_ns, to.sink),
     }
+}
+
+/// Identities of the trees of a trial that keeps them, by which another may go on in them.
+fn kept_trees_fact(plan: &TrialPlan<'_>, place: &OwnedDirectory) -> Option<Fact> {
+    let mark = place.mark_text().ok().filter(|mark| plan.keep && !mark.is_empty())?;
+    Some(Fact { name: KEPT_TREES_FACT.to_owned(), value: mark })
 }
 
 /// Facts that are recorded at the beginning: those of the plan, those of observers, and the amount

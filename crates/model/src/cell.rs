@@ -16,6 +16,8 @@ pub const CHANGED_OPTIONS_FACT: &str = "variant.changed_options";
 pub const JOB_BASELINE_FACT: &str = "plan.job_baseline";
 /// Fact of a trial that is a step of several on one filesystem: its number, counted from 1.
 pub const STEP_FACT: &str = "plan.step";
+/// Fact with the identities of the trees that a trial keeps, as its mark listed them.
+pub const KEPT_TREES_FACT: &str = "trees.kept";
 /// Fact with the size that the warm-up gave the job of a trial, in words.
 pub const SIZED_FACT: &str = "plan.sized";
 /// Fact with the metrics that decide a plan.

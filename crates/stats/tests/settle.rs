@@ -1,11 +1,11 @@
 //! Accuracy of the number of rounds that an unclear verdict proposes: a campaign that continues to
 //! this number is settled in 80 of 100 cases.
 //!
-//! Seeded simulations cover four kinds of noise. Each simulated campaign measures a family of
+//! Seeded simulations cover five kinds of noise. Each simulated campaign measures a family of
 //! metrics over a few rounds, and continues if the verdict is unclear.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
-#![expect(clippy::disallowed_macros, reason = "the figures are those of docs/evidence/truth.md")]
+#![expect(clippy::disallowed_macros, reason = "the figures are those of docs/evidence/rounds.md")]
 
 #[path = "../examples/needs/campaign.rs"]
 mod campaign;

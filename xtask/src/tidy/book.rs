@@ -1,6 +1,6 @@
 //! The book of the documents: `docs/SUMMARY.md` names each page in `docs` once, in reading order.
-//! Pages that tell how to do something are short, and measurements are in `docs/evidence`. Targets of links are checked in
-//! `links`.
+//! Pages that tell how to do something are short, and measurements are in `docs/evidence`. Targets
+//! of links are checked in `links`.
 
 use super::Problem;
 use super::tree::CheckoutTree;

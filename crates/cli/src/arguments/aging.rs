@@ -146,8 +146,8 @@ pub(super) fn command() -> Command {
             .long(RESUME)
             .action(ArgAction::SetTrue)
             .help(
-                "Go on with the run in TARGET that Ctrl-C, a kill or a reboot ended, from its last \
-                 whole step; its options are those that it had",
+                "Go on with the run in TARGET that Ctrl-C or a kill ended, from its last whole step; \
+                 profile, rules and contents are those that it had",
             )
             .conflicts_with_all(manifest.native.iter().map(|spec| spec.name).chain(["dry_run"])),
     );

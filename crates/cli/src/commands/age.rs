@@ -1,5 +1,6 @@
 //! `treering age`: ages a filesystem on purpose, and shows the profiles for it.
 
+use std::cmp::Reverse;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,13 +12,13 @@ use treering_age::{
 use treering_conduct::extract_history;
 use treering_conduct::trial::TrialOutcome;
 use treering_lab::OwnedDirectory;
-use treering_model::Ending;
 use treering_model::nearest::suggestion;
+use treering_model::{Ending, KEPT_TREES_FACT, Trial};
 use treering_observe::census::census;
 use treering_report::pages::history::spread;
 use treering_report::{Cell, Column, Report, Table};
 use treering_script::{Settings, Workload};
-use treering_store::{Filter, LoadDetail, TrialState};
+use treering_store::{Filter, LoadDetail, TrialState, TrialSummary};
 use treering_sys::open_top;
 
 use super::image::PlannedSave;
@@ -81,7 +82,8 @@ fn resume(
     let filter = Filter { workload: Some(workload), ..Filter::default() };
     let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
     summaries.retain(|summary| Path::new(&summary.target) == dir);
-    let newest = summaries.iter().max_by_key(|summary| (summary.started_unix_ms, summary.trial));
+    summaries.sort_by_key(|summary| Reverse((summary.started_unix_ms, summary.trial)));
+    let newest = summaries.first();
     let message = format!("no run of `treering age` in {} was interrupted", dir.display());
     let nothing = || Failure::usage(message).hint("`treering list` shows which there were");
     let newest = newest.ok_or_else(nothing)?;
@@ -92,19 +94,34 @@ fn resume(
         ))
         .hint("--resume goes on with an interrupted one"));
     }
-    let trials = store
-        .load_many(&[newest.trial], LoadDetail::Everything)
-        .map_err(|error| failure(&error))?;
+    let interrupted =
+        |summary: &&TrialSummary| summary.state == TrialState::Ended(Ending::Interrupted);
+    let ids: Vec<_> = summaries.iter().take_while(interrupted).map(|one| one.trial).collect();
+    let trials = store.load_many(&ids, LoadDetail::Everything).map_err(|error| failure(&error))?;
     drop(store);
     let trial = trials.first().ok_or_else(no_results)?;
-    let steps = steps_of(trial);
+    // A run that was to go on, and was interrupted before its first step, has no record of the
+    // steps before it.
+    let same = |other: &&Trial| other.beginning.parameters == trial.beginning.parameters;
+    let records = trials.iter().take_while(same).map(steps_of);
+    let steps = records.into_iter().find(|steps| !steps.is_empty()).unwrap_or_default();
     let operations: u64 = steps.iter().map(|step| step.operations).sum();
     say(&format!("going on behind {operations} operations, those that filled the tree included"));
     let known = AgeWorkload.manifest().native;
     let is_known = |name: &str| known.iter().any(|spec| spec.name == name);
     let parameters = trial.beginning.parameters.iter().filter(|(name, _)| is_known(name));
     let settings = Settings::new(parameters.cloned().collect());
-    let kept = OwnedDirectory::take(&dir)?.take_over(&trial.beginning.trial.text())?;
+    let recorded = trial.fact(KEPT_TREES_FACT).unwrap_or_default();
+    let kept = OwnedDirectory::take(&dir)?.trees_of(&trial.beginning.trial.text(), recorded)?;
+    let recorded_or = |name: &str, typed: &str| {
+        let mut own = trial.beginning.parameters.iter().filter(|(own, _)| own == name);
+        own.next().map_or_else(|| typed.to_owned(), |(_, value)| value.clone())
+    };
+    let own = &NativeRunArgs {
+        payload: recorded_or("payload", &own.payload),
+        compressibility: recorded_or("compressibility", &own.compressibility),
+        ..own.clone()
+    };
     // A workload lives as long as the program.
     let workload: &'static ResumedAging = Box::leak(Box::new(ResumedAging { steps }));
     native::run_with((workload, settings), matches, own, (None, &kept))

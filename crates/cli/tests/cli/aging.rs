@@ -294,7 +294,11 @@ fn interrupted(program: &Program, target: &str, signal: &str, rules: &[&str]) {
     running.send(signal);
     let ended = running.finish();
     assert_ne!(ended.code, Some(0), "{ended}");
+    let thesis = Path::new(target).join("age-0/message/d0/thesis.txt");
+    fs::write(&thesis, "mine").unwrap();
     let ran = program.run(["age", target, "--resume"]).ends_with(0);
+    assert_eq!(fs::read_to_string(&thesis).unwrap(), "mine");
+    fs::remove_file(&thesis).unwrap();
     assert!(ran.stderr.contains("going on behind"), "{ran}");
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 /// Shell code around a command: runs it, keeps its output and exit code, and compares the code with
 /// the allowed ones. The command's name is `$name`; `$limit` and `$allowed` are set before.
 pub(crate) const RECORDED: &str = r#"
-run=$(mktemp -d "$TOOLS/run.XXXXXX")
+run=$(mktemp -d -p "$TOOLS")
 mkfifo "$run/pipe"
 tee "$run/out" < "$run/pipe" &
 began=$(date +%s)

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use treering_engine::{EngineOptions, RunProgress, TrialClock, World};
-use treering_lab::OwnedDirectory;
+use treering_lab::{OwnedDirectory, RunTree};
 use treering_model::{Artifact, Caution, Fact, RunMode, Trial, TrialHeader, TrialId, TrialSink};
 use treering_observe::ObserverOptions;
 use treering_script::{Job, Workload};
@@ -37,7 +37,7 @@ use crate::conduct::{Conclusion, Remount, TrialPlan, conduct};
 use crate::failure::{Failure, FailureKind};
 use crate::host::{Host, RecordedTrial, ResultStore};
 use crate::shell::quoted;
-use beginning::{beginning, take};
+use beginning::beginning;
 use devices::refuse_written;
 
 /// Request to run a trial.
@@ -196,12 +196,13 @@ pub fn run_trial(
     Ok(TrialOutcome { conclusion: concluded?, trial: whole.finish(), unkept: record_result.err() })
 }
 
-/// Opens the directory that the user named. A missing directory is not made: if the filesystem
-/// under test is not mounted, the new directory would be on another one.
+/// Opens the directory that the user named, in which a trial goes on with the trees `kept` for it.
+/// A missing directory is not made: if the filesystem under test is not mounted, the new directory
+/// would be on another one.
 ///
 /// # Errors
 /// When the directory is missing, cannot be acquired, or has trees of a killed run.
-pub fn take_named(dir: &Path) -> Result<OwnedDirectory, Failure> {
+pub fn take_named(dir: &Path, kept: &[RunTree]) -> Result<OwnedDirectory, Failure> {
     if dir.metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
         let message = format!("there is no directory {}", dir.display());
         let hint = format!(
@@ -210,7 +211,10 @@ pub fn take_named(dir: &Path) -> Result<OwnedDirectory, Failure> {
         );
         return Err(Failure::usage(message).hint(hint));
     }
-    Ok(take(dir)?)
+    let mut place = OwnedDirectory::take(dir)?;
+    place.adopt(kept);
+    place.refuse_leftovers()?;
+    Ok(place)
 }
 
 /// Failure of a store that did not call `run` in `record`.

@@ -159,8 +159,7 @@ impl<'a> NativeRun<'a> {
         host.mount_again();
         let erasing = EraseList::new(options.erase.iter().cloned());
         let _taken_until_the_end = take_written(job, &erasing, || host.lab())?;
-        let mut place = take_named(&dir)?;
-        place.adopt(kept);
+        let place = take_named(&dir, kept)?;
         let remountable = job
             .remounts()
             .then(|| RemountableFilesystem::examine(place.target().path(), &host.lab()));

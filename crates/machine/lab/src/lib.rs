@@ -65,6 +65,7 @@ pub use staged::{
     own_staging_directory, remove_staged_files, staged_files, staged_prefix,
 };
 pub use trees::{LeftoverTrees, RunTree, SparedTree, find_leftovers, remove_leftovers};
+pub use unmounted::options_in_force;
 pub use view::{ReadOnlyView, ViewKind, is_image};
 pub use volume::{FilesystemTemplate, FormatRecord, MountRecord, MountedVolume, Volume};
 pub use workplace::OwnedDirectory;

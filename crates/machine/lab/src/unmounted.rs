@@ -44,7 +44,7 @@ impl TemporaryUnmount {
         (register, machine): (&LabRegister, &KernelMounts),
         advice: &str,
     ) -> Result<Self, LabError> {
-        let text = options_in_force(mount);
+        let text = options_in_force(&mount.options, &mount.super_options);
         let options = MountOptions::parse(&[&text]).map_err(DeviceError::MountOption)?;
         let node = PathBuf::from(&mount.source);
         let failed = LabError::io("cannot open", &node);
@@ -147,9 +147,10 @@ pub(crate) fn mount_again(
     Ok(())
 }
 
-/// Effective options of a mount: mount options and filesystem options, without duplicates.
-pub(crate) fn options_in_force(mount: &Mount) -> String {
-    let all_options = mount.options.split(',').chain(mount.super_options.split(','));
+/// Effective options of a mount, without duplicates: those of the mount itself and those of its
+/// filesystem, as `/proc/self/mountinfo` has them.
+pub fn options_in_force(of_mount: &str, of_filesystem: &str) -> String {
+    let all_options = of_mount.split(',').chain(of_filesystem.split(','));
     let mut kept: Vec<&str> = Vec::new();
     for option in all_options.filter(|option| !option.is_empty()) {
         if !kept.contains(&option) {

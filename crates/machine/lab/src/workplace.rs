@@ -1,12 +1,13 @@
 //! Target directories: made, locked and marked.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use treering_engine::Target;
 use treering_model::{Caution, CautionCode};
 use treering_sys::LockError;
 
-use crate::trees::{RunMark, find_in, remove, remove_read};
+use crate::trees::{LeftoverTrees, RunMark, find_in, find_kept, in_one_line, remove};
 use crate::{LabError, PlanIdentity, RunTree};
 
 /// A directory that this run owns until dropped.
@@ -159,7 +160,7 @@ impl OwnedDirectory {
         let is_sure = self.cautions.iter().all(|caution| caution.code != CautionCode::NotLocked);
         for root in self.roots() {
             if let Some((_mark, left)) = find_in(root)?
-                && (left.blocks_next_run() || !is_sure)
+                && ((left.blocks_next_run() && !self.has_adopted(&left)) || !is_sure)
             {
                 return Err(LabError::Left { path: root.path().to_owned(), trial: left.trial });
             }
@@ -167,19 +168,50 @@ impl OwnedDirectory {
         Ok(())
     }
 
-    /// Takes over the trees of an interrupted trial, which goes on with them: its mark is removed.
-    /// The trees are for [`OwnedDirectory::adopt`]; none if the trial ended in order and kept them.
+    fn has_adopted(&self, left: &LeftoverTrees) -> bool {
+        let is_adopted = |tree: &RunTree| {
+            let mut same = self.adopted.iter().filter(|adopted| adopted.name == tree.name);
+            same.any(|adopted| adopted.made.is_same_file(&tree.made))
+        };
+        left.spared.is_empty() && !left.has_no_list && left.trees.iter().all(is_adopted)
+    }
+
+    /// Trees of an interrupted trial, for [`OwnedDirectory::adopt`]: by the mark that a killed run
+    /// left, else by the text of the mark that the trial recorded when it ended. Every listed tree
+    /// has to be there, with its recorded identity.
     ///
     /// # Errors
-    /// When the mark is of another trial, is not to be believed, or cannot be removed.
-    pub fn take_over(&self, trial: &str) -> Result<Vec<RunTree>, LabError> {
-        let Some((mark, left)) = find_in(&self.target)? else { return Ok(Vec::new()) };
+    /// When the mark is of another trial or another directory, or a tree is not the recorded one.
+    pub fn trees_of(&self, trial: &str, recorded: &str) -> Result<Vec<RunTree>, LabError> {
+        let path = || self.target.path().to_owned();
+        let left = match find_in(&self.target)? {
+            Some((_mark, left)) => Some(left),
+            None => find_kept(&self.target, recorded)?,
+        };
+        let Some(left) = left else { return Err(LabError::NothingLeft { path: path() }) };
         if left.trial != trial {
-            let path = self.target.path().to_owned();
-            return Err(LabError::Left { path, trial: left.trial });
+            return Err(LabError::Left { path: path(), trial: left.trial });
         }
-        remove_read(&self.target, &mark)?;
+        if let Some(spared) = left.spared.first() {
+            let (name, why) = (&spared.name, spared.why);
+            let path = self.target.path().join(name);
+            return Err(LabError::io("cannot go on in", path)(io::Error::other(format!(
+                "it {why}"
+            ))));
+        }
+        if left.trees.is_empty() {
+            return Err(LabError::NothingLeft { path: path() });
+        }
         Ok(left.trees)
+    }
+
+    /// Text of the mark in one line, to be recorded with a trial that keeps its trees; empty
+    /// without a mark.
+    ///
+    /// # Errors
+    /// When the mark cannot be read.
+    pub fn mark_text(&self) -> Result<String, LabError> {
+        self.mark.as_ref().map_or(Ok(String::new()), |mark| Ok(in_one_line(&mark.text()?)))
     }
 
     /// Marks the directory for the trees of this trial, a cell of this plan. Trees made in the
@@ -328,6 +360,34 @@ mod tests {
             place.mark(trial, None).unwrap();
             assert!(std::fs::read_to_string(&mark).unwrap().contains(trial));
         }
+    }
+
+    #[test]
+    fn a_run_goes_on_only_in_the_trees_that_the_interrupted_one_recorded() {
+        let top = tempfile::tempdir().unwrap();
+        let path = |name: &str| top.path().join(name);
+        let mut place = OwnedDirectory::take(top.path()).unwrap();
+        place.mark("0199", None).unwrap();
+        place.target().make_tree("age-0").unwrap();
+        let recorded = place.mark_text().unwrap();
+        // A killed run leaves the mark itself.
+        let marked = place.trees_of("0199", "").unwrap();
+        place.unmark().unwrap();
+        assert_eq!(place.trees_of("0199", &recorded).unwrap(), marked);
+        assert!(matches!(place.trees_of("0200", &recorded), Err(LabError::Left { .. })));
+        assert!(matches!(place.trees_of("0199", ""), Err(LabError::NothingLeft { .. })));
+        let elsewhere = tempfile::tempdir().unwrap();
+        let other = OwnedDirectory::take(elsewhere.path()).unwrap();
+        assert!(other.trees_of("0199", &recorded).is_err());
+        // The adopted tree does not block the run that goes on with it.
+        place.adopt(&marked);
+        place.mark("0201", None).unwrap();
+        drop(place);
+        std::fs::rename(path("age-0"), path("mine")).unwrap();
+        std::fs::create_dir(path("age-0")).unwrap();
+        let place = OwnedDirectory::take(top.path()).unwrap();
+        let error = place.trees_of("0201", "").unwrap_err().to_string();
+        assert!(error.contains("is not the directory that the run made"), "{error}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::judging::power::fewest_rounds;
 /// Total number of rounds, including those so far, that settles an unclear comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RoundsNeeded {
-    /// Rounds that settle the comparison more often than not.
+    /// Rounds that settle the comparison more often than not, if the estimate is right.
     pub typical: u32,
     /// Rounds that settle the comparison in four of five cases; `None` above
     /// [`crate::MOST_ROUNDS`].

@@ -79,8 +79,9 @@ impl EndingMonitor {
             self.stopped = Some(format!("{rule}: no space is left"));
             return;
         }
-        let message =
-            format!("no space is left after {operations} operations; give a smaller --live");
+        let message = format!(
+            "no space is left after {operations} operations; give a smaller --live or --hold-full"
+        );
         self.failure = Some(SessionError::new(message));
     }
 

@@ -251,8 +251,15 @@ impl OperationGenerator {
             gone.push((failed.files, live[place]));
             Self::remove(&mut self.populations[failed.files], place);
         }
-        if let OperationAction::Compact(inputs, _) = &failed.action {
-            gone.extend(inputs.iter().map(|live| (failed.files, *live)));
+        match &failed.action {
+            OperationAction::Compact(inputs, _) => {
+                gone.extend(inputs.iter().map(|live| (failed.files, *live)));
+            }
+            // The file may still be where it was, under its old name.
+            OperationAction::Rename(live, _) | OperationAction::Delete(live) => {
+                gone.push((failed.files, *live));
+            }
+            _ => {}
         }
         let deleting: Vec<usize> = (0..self.populations.len())
             .filter(|files| self.populations[*files].can_delete)

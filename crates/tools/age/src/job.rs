@@ -103,7 +103,7 @@ impl AgeJob {
     pub(super) fn going_on(mut self, earlier: Vec<StepRecord>) -> Result<Self, ConfigError> {
         let cannot = |why: &str| {
             ConfigError::new(format!("this run cannot go on: {why}"))
-                .hint("`treering clean DIR` removes what it left")
+                .hint("`treering lab clean DIR` removes what it left")
         };
         let OperationSource::Model(model) = &self.by else {
             return Err(cannot(
@@ -114,6 +114,9 @@ impl AgeJob {
             return Err(cannot(
                 "which files have data only in part is not known with --fast-forward",
             ));
+        }
+        if model.files.iter().any(|plan| plan.tree.is_some()) {
+            return Err(cannot("files of a data set are not put back"));
         }
         if earlier.is_empty() {
             return Err(cannot("no step of it was completed"));
@@ -208,7 +211,11 @@ fn by_history(
     options: &NativeOptions,
     settings: &Settings,
 ) -> Result<OperationSource, ConfigError> {
-    let unused = [("--live", options.live.is_some()), ("--shuffled", options.shuffled.is_some())];
+    let unused = [
+        ("--live", options.live.is_some()),
+        ("--shuffled", options.shuffled.is_some()),
+        ("--hold-full", options.hold_full.is_some()),
+    ];
     if let Some((option, _)) = unused.into_iter().find(|(_, is_given)| *is_given) {
         return Err(ConfigError::new(format!("{option} has no effect on this profile"))
             .hint("the history says which files stand, and they are written whole"));
@@ -302,6 +309,7 @@ fn other(
     let unused = [
         ("--live", options.live.is_some()),
         ("--shuffled", options.shuffled.is_some()),
+        ("--hold-full", options.hold_full.is_some()),
         ("--measure-every", options.measure_every.is_some_and(|every| every != 1)),
     ];
     if let Some((option, _)) = unused.into_iter().find(|(_, is_given)| *is_given) {

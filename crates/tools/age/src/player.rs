@@ -16,7 +16,7 @@ use super::fast_forward::FastForward;
 use super::generator::{LiveFile, Operation, OperationAction, OperationGenerator};
 use super::profile::FilesPlan;
 use super::restore::restore;
-use super::steps::{SpaceAnswer, StepCounters, StepRecord, number_of};
+use super::steps::{SpaceAnswer, StepCounters, StepRecord};
 use treering_kit::ahead::{AheadCounters, can_allocate};
 
 /// Size of one read, in bytes.
@@ -121,9 +121,14 @@ impl OperationScript {
                 let plans = self.lock().model().files.clone();
                 for (files, plan) in plans.iter().enumerate() {
                     let standing = self.lock().standing(files);
-                    self.put_back += restore(io, plan, &standing, |unit| {
+                    let put_back = restore(io, plan, &standing, |unit| {
                         self.lock().unit_sizes(files, unit).collect()
                     })?;
+                    let Some(put_back) = put_back else {
+                        self.counted.is_full = true;
+                        return Ok(());
+                    };
+                    self.put_back += put_back;
                 }
             }
             TaskWork::Write(files) => {
@@ -492,7 +497,7 @@ impl Script for OperationScript {
     }
 
     fn counters(&mut self) -> Counters {
-        let drawn_print = number_of(self.lock().fingerprint());
+        let drawn_print = self.lock().fingerprint().number();
         let (ahead, step) = (self.counted, StepRecord { drawn_print, ..self.step.clone() });
         let (earlier, put_back) = (self.earlier.clone(), self.put_back);
         Counters::from_value(&StepCounters { ahead, step, earlier, put_back })

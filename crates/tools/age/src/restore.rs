@@ -3,69 +3,89 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use treering_script::{CreateHow, DirSlot, ExpectedErrors, Io, Stop};
+use treering_script::{CreateHow, DirSlot, ExpectedErrors, Io, Stop, SyncScope};
 
 use super::calls::{
-    DataMode, HERE, MadeDirectories, ROOT_DIR, THERE, c_string, create, directory_path, path,
-    remove_file,
+    DataMode, HERE, ROOT_DIR, THERE, WriteOutcome, c_string, create, directory_path, remove_file,
 };
 use super::generator::LiveFile;
 use super::profile::FilesPlan;
 
-/// Makes the files of a population as they should be; returns how many were put back or removed.
+/// Makes the files of a population as they should be; returns how many were put back or removed, or
+/// `None` if there is no space for them. Other names than those of its own files stay.
 pub(super) fn restore(
     io: &mut dyn Io,
     plan: &FilesPlan,
     standing: &[LiveFile],
     unit_sizes: impl Fn(&LiveFile) -> Vec<u64>,
-) -> Result<u64, Stop> {
-    if plan.tree.is_some() {
-        return restore_tree(io, plan, standing);
-    }
+) -> Result<Option<u64>, Stop> {
     let mut wanted: BTreeMap<u64, BTreeMap<String, &LiveFile>> = BTreeMap::new();
     for live in standing {
-        let kind = if live.files.is_some() { 'u' } else { 'f' };
+        let kind = if live.files.is_some() { UNIT } else { FILE };
         let of_directory = wanted.entry(live.directory).or_default();
         of_directory.insert(format!("{kind}{}", live.id), live);
     }
     let none = BTreeMap::new();
+    let wanted_in = |directory: u64| wanted.get(&directory).unwrap_or(&none);
     let mut changed = 0;
+    // What is too much goes first, everywhere: it may have the space of what is missing.
     for directory in 0..plan.directories {
-        let wanted = wanted.get(&directory).unwrap_or(&none);
         let place = directory_path(plan, directory);
         io.open_dir(ROOT_DIR, &c_string(place.clone()), HERE)?;
-        let is_ours = |name: &String| !name.starts_with('d');
-        let names = names_in(io, HERE)?;
-        for name in names.iter().filter(|name| is_ours(name) && !wanted.contains_key(*name)) {
-            changed += remove_all(io, &place, name)?;
-        }
-        for (name, live) in wanted {
-            if live.files.is_none() {
-                changed += put_back(io, &format!("{place}/{name}"), live.bytes)?;
-                continue;
-            }
-            if !names.contains(name) {
-                io.open_dir(ROOT_DIR, &c_string(place.clone()), HERE)?;
-                io.make_dir(HERE, &c_string(name.clone()))?;
-            }
-            for (number, bytes) in unit_sizes(live).into_iter().enumerate() {
-                changed += put_back(io, &format!("{place}/{name}/f{number}"), bytes)?;
+        for name in names_in(io, HERE)? {
+            if is_own(&name) && !wanted_in(directory).contains_key(&name) {
+                changed += remove_all(io, &place, &name)?;
             }
         }
     }
-    Ok(changed)
+    let _lost_data_are_put_back = io.sync(SyncScope::Target).unless_full()?;
+    for directory in 0..plan.directories {
+        let place = directory_path(plan, directory);
+        for (name, live) in wanted_in(directory) {
+            let path = format!("{place}/{name}");
+            let put_back = match live.files {
+                None => put_back(io, &path, live.bytes)?,
+                Some(_) => put_back_unit(io, (&place, name), &unit_sizes(live))?,
+            };
+            let Some(put_back) = put_back else { return Ok(None) };
+            changed += put_back;
+        }
+    }
+    Ok(Some(changed))
 }
 
-/// Makes the files of a data set as they should be.
-fn restore_tree(io: &mut dyn Io, plan: &FilesPlan, standing: &[LiveFile]) -> Result<u64, Stop> {
-    let mut changed = 0;
-    let mut parents = MadeDirectories::default();
-    for live in standing {
-        let name = path(plan, live);
-        parents.make(io, &name)?;
-        changed += put_back(io, &name, live.bytes)?;
+/// First letter of the name of a file, and of a directory of files; a number follows.
+const FILE: char = 'f';
+const UNIT: char = 'u';
+
+/// True for a name that a run gives: a letter and a number.
+fn is_own(name: &str) -> bool {
+    let number = name.strip_prefix([FILE, UNIT]);
+    let parsed = number.and_then(|number| Some((number, number.parse::<u64>().ok()?)));
+    parsed.is_some_and(|(number, parsed)| parsed.to_string() == number)
+}
+
+/// Puts the files of a unit back.
+fn put_back_unit(
+    io: &mut dyn Io,
+    (place, name): (&str, &str),
+    sizes: &[u64],
+) -> Result<Option<u64>, Stop> {
+    io.open_dir(ROOT_DIR, &c_string(place.to_owned()), HERE)?;
+    if !names_in(io, HERE)?.contains(name) {
+        io.open_dir(ROOT_DIR, &c_string(place.to_owned()), HERE)?;
+        if io.make_dir(HERE, &c_string(name.to_owned())).unless_full()?.is_err() {
+            return Ok(None);
+        }
     }
-    Ok(changed)
+    let mut changed = 0;
+    for (number, bytes) in sizes.iter().enumerate() {
+        let Some(put_back) = put_back(io, &format!("{place}/{name}/f{number}"), *bytes)? else {
+            return Ok(None);
+        };
+        changed += put_back;
+    }
+    Ok(Some(changed))
 }
 
 /// Names in an open directory.
@@ -80,25 +100,25 @@ fn names_in(io: &mut dyn Io, dir: DirSlot) -> Result<BTreeSet<String>, Stop> {
     }
 }
 
-/// Writes a file anew unless it is there with this size; returns 1 if it did.
-fn put_back(io: &mut dyn Io, name: &str, bytes: u64) -> Result<u64, Stop> {
+/// Writes a file anew unless it is there with this size; returns 1 if it did, `None` without space.
+fn put_back(io: &mut dyn Io, name: &str, bytes: u64) -> Result<Option<u64>, Stop> {
     // The size is that of a name in an open directory, of no longer path.
     let (place, file) = name.rsplit_once('/').unwrap_or(("", name));
     io.open_dir(ROOT_DIR, &c_string(place.to_owned()), THERE)?;
     let file = c_string(file.to_owned());
     let name = c_string(name.to_owned());
     if io.size(THERE, &file).unless_missing()? == Some(bytes) {
-        return Ok(0);
+        return Ok(Some(0));
     }
     remove_file(io, &name)?;
-    create(io, &name, CreateHow::Exclusive, (DataMode::Written, bytes), false)?;
-    Ok(1)
+    let made = create(io, &name, CreateHow::Exclusive, (DataMode::Written, bytes), false)?;
+    Ok(matches!(made, WriteOutcome::All).then_some(1))
 }
 
 /// Removes a file, or a unit with its files; returns how many files that were.
 fn remove_all(io: &mut dyn Io, place: &str, name: &str) -> Result<u64, Stop> {
     let whole = format!("{place}/{name}");
-    if !name.starts_with('u') {
+    if !name.starts_with(UNIT) {
         remove_file(io, &c_string(whole))?;
         return Ok(1);
     }
@@ -110,4 +130,16 @@ fn remove_all(io: &mut dyn Io, place: &str, name: &str) -> Result<u64, Stop> {
     io.open_dir(ROOT_DIR, &c_string(place.to_owned()), THERE)?;
     io.remove_dir(THERE, &c_string(name.to_owned()))?;
     Ok(names.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_own;
+
+    #[test]
+    fn only_names_that_a_run_gives_are_its_own() {
+        assert!(["f0", "u17", "f18446744073709551615"].into_iter().all(is_own));
+        let others = ["d3", "f", "f01", "f1.bak", "foto", "u-1", "thesis.txt", ""];
+        assert!(!others.into_iter().any(is_own));
+    }
 }

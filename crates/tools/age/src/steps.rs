@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use treering_kit::ahead::AheadCounters;
-use treering_model::{Fingerprint, Op, Trial};
+use treering_model::{Op, Trial};
 
 use super::generator::OperationGenerator;
 
@@ -77,11 +77,6 @@ pub fn steps_of(trial: &Trial) -> Vec<StepRecord> {
     steps
 }
 
-/// Number of a fingerprint.
-pub(super) fn number_of(print: Fingerprint) -> u64 {
-    u64::from_str_radix(&print.text(), 16).unwrap_or_default()
-}
-
 /// Step whose operations are not those of the interrupted run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OtherOperations {
@@ -128,7 +123,7 @@ pub(super) fn draw_again(
                 }
             }
         }
-        if number_of(generator.fingerprint()) != step.drawn_print {
+        if generator.fingerprint().number() != step.drawn_print {
             return Err(OtherOperations { step: place });
         }
     }

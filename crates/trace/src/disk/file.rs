@@ -9,6 +9,10 @@ use super::curve::{SeekCurve, SeekText};
 use super::draws::{DRAWS, UniformDraws};
 use super::model::{DiskKind, FlashText, ModelledDisk, TransferText};
 
+/// Largest number of pages of a translation layer, whose map is kept in memory for every draw of
+/// the disk.
+const PAGES_MAX: u64 = 1 << 22;
+
 /// Names and files of the built-in disks.
 const ALL: [(&str, &str); 7] = [
     ("hdd-7200", include_str!("../../disks/hdd-7200.toml")),
@@ -156,6 +160,10 @@ impl DiskText {
         if let Some(flash) = &mut other.flash {
             flash.read_ms = within(None, flash.read_ms, at[0]);
             flash.write_ms = within(None, flash.write_ms, at[1]);
+            if let Some(layer) = &mut flash.translation {
+                layer.copy_ms = within(None, layer.copy_ms, at[2]);
+                layer.erase_ms = within(None, layer.erase_ms, at[6]);
+            }
         }
         let transfer = &mut other.transfer;
         transfer.overhead_ms = within(overhead_ms, transfer.overhead_ms, at[3]);
@@ -224,13 +232,13 @@ impl DiskText {
             let pages = self.capacity_bytes / layer.page_bytes.max(1);
             let is_sound = (512..=1 << 24).contains(&layer.page_bytes)
                 && (2..=1 << 20).contains(&layer.block_pages)
-                && (layer.block_pages..=1 << 28).contains(&pages)
+                && (layer.block_pages..=PAGES_MAX).contains(&pages)
                 && (1.0..=400.0).contains(&layer.over_provisioning_percent)
                 && [layer.copy_ms, layer.erase_ms].iter().all(|ms| (0.0..=1000.0).contains(ms));
             if !is_sound {
                 return Err(wrong(
-                    "translation: not pages of 512 bytes to 16 MiB, blocks of at least 2 of them, \
-                     1 to 400 % beside and times up to 1000 ms",
+                    "translation: not up to 4194304 pages of 512 bytes to 16 MiB, blocks of at least \
+                     2 of them, 1 to 400 % beside and times up to 1000 ms",
                 ));
             }
         }

@@ -71,6 +71,8 @@ struct DeviceReplay {
     outstanding: BTreeSet<(u64, u64)>,
     /// Arrivals (time, sector, number), oldest first; includes some completed requests.
     came: VecDeque<(u64, u64, u64)>,
+    /// True while the recorded device flushes.
+    is_flushing: bool,
     now_ns: u64,
     busy_ns: u64,
     idle_ns: u64,
@@ -85,6 +87,7 @@ impl DeviceReplay {
             beyond: 0,
             outstanding: BTreeSet::new(),
             came: VecDeque::new(),
+            is_flushing: false,
             now_ns: 0,
             busy_ns: 0,
             idle_ns: 0,
@@ -95,7 +98,7 @@ impl DeviceReplay {
     fn pass(&mut self, time_ns: u64) -> u64 {
         let passed = if self.now_ns == 0 { 0 } else { time_ns.saturating_sub(self.now_ns) };
         self.now_ns = self.now_ns.max(time_ns);
-        if self.outstanding.is_empty() {
+        if self.outstanding.is_empty() && !self.is_flushing {
             self.idle_ns += passed;
             return passed;
         }
@@ -118,6 +121,8 @@ impl DeviceReplay {
 
     fn begins(&mut self, event: &RequestEvent, disks: &[ModelledDisk]) {
         let idle_ns = self.pass(event.time_ns);
+        // The completion of a flush may be lost.
+        self.is_flushing = false;
         self.requests += 1;
         self.bytes = self.bytes.saturating_add(u64::from(event.bytes));
         self.forget(event.time_ns);
@@ -145,6 +150,7 @@ impl DeviceReplay {
     /// others on meanwhile.
     fn flush(&mut self, event: &RequestEvent, disks: &[ModelledDisk]) {
         let idle_ns = self.pass(event.time_ns);
+        self.is_flushing = event.operation == Operation::Flush;
         for (head, disk) in self.heads.iter_mut().zip(disks) {
             head.serve_down_to(disk, 0);
             head.now_ns += idle_ns as f64;
@@ -213,7 +219,15 @@ impl DiskReplay {
             // Devices with issue events are replayed by those alone.
             Action::Queue if !self.issued.contains_key(&event.device) => &mut self.queued,
             // A flush is no request in flight: nothing is served beside it.
-            Action::Complete if event.operation == Operation::Flush => return,
+            Action::Complete if event.operation == Operation::Flush => {
+                for devices in [&mut self.issued, &mut self.queued] {
+                    if let Some(device) = devices.get_mut(&event.device) {
+                        device.pass(event.time_ns);
+                        device.is_flushing = false;
+                    }
+                }
+                return;
+            }
             Action::Complete => {
                 for devices in [&mut self.issued, &mut self.queued] {
                     if let Some(device) = devices.get_mut(&event.device) {

@@ -93,7 +93,7 @@ impl Runner<'_> {
         no_store: bool,
         kept: Option<&mut Vec<RunTree>>,
     ) -> Result<Trial, Failure> {
-        let place = take_named(self.dir)?;
+        let place = take_named(self.dir, &[])?;
         let any = AnyRunArgs {
             no_store,
             store: self.any.store.clone().filter(|_| !no_store),
@@ -155,7 +155,7 @@ impl Runner<'_> {
 
     /// Removes the trees of a run that kept them.
     fn remove(&self, kept: &[RunTree]) -> Result<(), Failure> {
-        let place = take_named(self.dir)?;
+        let place = take_named(self.dir, &[])?;
         kept.iter().try_for_each(|tree| Ok(place.remove_made(tree)?))
     }
 }

@@ -29,20 +29,21 @@ fn runs(store: &Store, names: &[String]) -> Result<Vec<(String, ListedRun)>, Fai
     let found = |error| failure(&error);
     let ids: Vec<TrialId> = if names.is_empty() {
         let filter = Filter { workload: Some("io500".to_owned()), ..Filter::default() };
-        store.trials(&filter).map_err(found)?.iter().rev().map(|one| one.trial).collect()
+        store.trials(&filter).map_err(found)?.iter().map(|one| one.trial).collect()
     } else {
         names.iter().map(|name| store.find(name)).collect::<Result<_, _>>().map_err(found)?
     };
-    let short = store.short_ids(&ids).map_err(found)?;
-    let trials = store.load_many(&ids, LoadDetail::Tasks).map_err(found)?;
     let mut runs = Vec::new();
-    for (trial, id) in trials.iter().zip(short) {
-        let name = match trial.beginning.label.as_str() {
-            "" => id.clone(),
-            label => format!("{id} {label}"),
-        };
-        match ListedRun::from_trial(trial) {
-            Some(run) => runs.push((name, run)),
+    for trial in ids {
+        if names.is_empty() && runs.len() == RUNS {
+            break;
+        }
+        let id = store.short_ids(&[trial]).map_err(found)?.concat();
+        let trials = store.load_many(&[trial], LoadDetail::Tasks).map_err(found)?;
+        let run = trials.first().and_then(ListedRun::from_trial);
+        let label = trials.first().map_or("", |trial| trial.beginning.label.as_str());
+        match run {
+            Some(run) => runs.push((format!("{id} {label}").trim_end().to_owned(), run)),
             None if names.is_empty() => {}
             None => {
                 let message = format!("{id} is no run of IO500 with rates of its phases");
@@ -51,8 +52,8 @@ fn runs(store: &Store, names: &[String]) -> Result<Vec<(String, ListedRun)>, Fai
             }
         }
     }
-    if names.is_empty() && runs.len() > RUNS {
-        runs.drain(..runs.len() - RUNS);
+    if names.is_empty() {
+        runs.reverse();
     }
     Ok(runs)
 }

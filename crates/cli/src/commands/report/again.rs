@@ -3,6 +3,7 @@
 
 use treering_analysis::compare::ComparedVariant;
 use treering_analysis::selection::SelectedVariant;
+use treering_lab::options_in_force;
 use treering_model::filesystems::by_name;
 use treering_model::{Cell, PLAN_FACT, Trial, TrialId};
 use treering_store::Store;
@@ -76,11 +77,13 @@ pub(super) fn repeat(
 /// that started from none.
 fn from_image(trial: &Trial) -> Option<String> {
     let (name, point) = (trial.fact("image.name")?, trial.fact("filesystem.mount_point")?);
-    let options = trial.fact("filesystem.mount_options").unwrap_or("rw");
+    let fact = |name| trial.fact(name).unwrap_or_default();
+    let options =
+        options_in_force(fact("filesystem.mount_options"), fact("filesystem.super_options"));
     // The original may be mounted too, which some filesystems refuse without an option.
     let copies =
         trial.fact("filesystem.type").and_then(by_name).map_or(&[][..], |known| known.of_copies);
-    let options = ["loop", options].iter().chain(copies).copied().collect::<Vec<_>>().join(",");
+    let options = ["loop", &options].iter().chain(copies).copied().collect::<Vec<_>>().join(",");
     let (file, point) = (quoted(&format!("{name}.img")), quoted(point));
     Some(format!(
         "treering image restore {} --to {file} && mkdir -p {point} && mount -o {} {file} {point} \

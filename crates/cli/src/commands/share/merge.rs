@@ -24,7 +24,7 @@ const PREFIX: &str = ".treering-merge-";
 const STORE: &str = "pack.treering";
 const FILES: &[&str] = &[STORE, "pack.treering-wal", "pack.treering-shm", "pack.treering-journal"];
 
-/// Runs `treering merge`.
+/// Runs `treering store merge`.
 pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
     let words = add(args)?;
     _ = writeln!(std::io::stdout(), "{words}");

@@ -49,7 +49,8 @@ const RESERVED_PARAMETERS: [&str; 7] =
 /// Checks additional parameters for the kernel's command line.
 fn append(words: &Placed<String>) -> Result<String, Fault> {
     let text = words.split_whitespace().collect::<Vec<&str>>().join(" ");
-    if words.chars().any(|c| c.is_control() || !c.is_ascii()) || text.len() > APPEND_BYTES_MAX {
+    let is_plain = |c: char| c.is_ascii() && !c.is_control() && c != '"';
+    if !words.chars().all(is_plain) || text.len() > APPEND_BYTES_MAX {
         let message = format!("no words of a command line, of at most {APPEND_BYTES_MAX} bytes");
         return Err(words.fault(message, "write append = \"mitigations=off\""));
     }

@@ -111,7 +111,7 @@ impl AgedTarget {
 
     /// Effective mount and filesystem options.
     pub fn options(&self) -> String {
-        options_in_force(&self.mount)
+        options_in_force(&self.mount.options, &self.mount.super_options)
     }
 
     fn copy(&self, image: NewImage, record: ImageRecord, stop: &StopFlag) -> Result<(), LabError> {

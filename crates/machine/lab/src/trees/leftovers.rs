@@ -6,7 +6,8 @@ use std::path::Path;
 use treering_engine::{FileIdentity, Target};
 
 use super::judgement::{LeftoverTrees, sort_out};
-use super::mark::read_mark;
+use super::manifest::MarkContent;
+use super::mark::{read_mark, refuse_mark_from_elsewhere};
 use crate::LabError;
 
 /// Finds the trees of a killed run; `None` without a mark.
@@ -26,4 +27,22 @@ pub(crate) fn find_in(target: &Target) -> Result<Option<(FileIdentity, LeftoverT
     let Some((mark, manifest)) = read_mark(target)? else { return Ok(None) };
     let left = sort_out(target, &manifest)?;
     Ok(Some((mark, left)))
+}
+
+/// Separator of the lines of a mark that a trial keeps; names have no spaces in a mark.
+const LINE_END: &str = "; ";
+
+/// Text of a mark in one line.
+pub(crate) fn in_one_line(mark: &str) -> String {
+    mark.trim_end().replace('\n', LINE_END)
+}
+
+/// Finds the trees that an earlier run kept, by the text of its mark in one line.
+pub(crate) fn find_kept(target: &Target, mark: &str) -> Result<Option<LeftoverTrees>, LabError> {
+    let text = mark.replace(LINE_END, "\n") + "\n";
+    let Some(manifest) = MarkContent::parse(&text).filter(|it| it.directory.is_some()) else {
+        return Ok(None);
+    };
+    refuse_mark_from_elsewhere(target, &manifest)?;
+    Ok(Some(sort_out(target, &manifest)?))
 }

@@ -132,12 +132,16 @@ impl RunMark {
         Ok(())
     }
 
-    /// Existing trees that the mark lists so far.
-    pub(crate) fn made_trees(&self, target: &Target) -> Result<Vec<RunTree>, LabError> {
+    /// Text of the mark so far; empty if it is no text.
+    pub(crate) fn text(&self) -> Result<String, LabError> {
         let failed = LabError::io("cannot read", &self.path);
         let Some(mark) = &self.file else { return Err(failed(Errno::STALE.into())) };
-        let text = read_whole(&mark.file).map_err(failed)?;
-        let manifest = text.and_then(|text| MarkContent::parse(&text)).unwrap_or_default();
+        Ok(read_whole(&mark.file).map_err(failed)?.unwrap_or_default())
+    }
+
+    /// Existing trees that the mark lists so far.
+    pub(crate) fn made_trees(&self, target: &Target) -> Result<Vec<RunTree>, LabError> {
+        let manifest = MarkContent::parse(&self.text()?).unwrap_or_default();
         Ok(if manifest.trees.is_empty() { Vec::new() } else { sort_out(target, &manifest)?.trees })
     }
 
@@ -157,6 +161,11 @@ fn path_in(dir: &Path) -> PathBuf {
 pub(super) fn directory_identity(target: &Target) -> Result<MarkedDirectory, Errno> {
     let identity = identity_of(target.dir())?;
     Ok(MarkedDirectory { identity, filesystem: filesystem_id(target.dir()).unwrap_or(0) })
+}
+
+/// Removes the mark that was read in a directory.
+pub(super) fn remove_read(target: &Target, mark: &FileIdentity) -> Result<(), LabError> {
+    remove_mark_file(target.dir(), mark, &path_in(target.path()))
 }
 
 /// Reads the mark in a directory; `None` if there is no mark, or the file of this name is not a
@@ -182,11 +191,22 @@ pub(super) fn read_mark(target: &Target) -> Result<Option<(FileIdentity, MarkCon
     }
     let text = read_whole(&mark.file).map_err(LabError::io("cannot read", &path))?;
     let Some(manifest) = text.and_then(|text| MarkContent::parse(&text)) else { return Ok(None) };
+    refuse_mark_from_elsewhere(target, &manifest)?;
+    Ok(Some((mark.identity, manifest)))
+}
+
+/// Refuses the content of a mark that was written for another directory.
+pub(super) fn refuse_mark_from_elsewhere(
+    target: &Target,
+    manifest: &MarkContent,
+) -> Result<(), LabError> {
+    let path = path_in(target.path());
+    let failed = |errno: Errno| LabError::io("cannot examine", &path)(errno.into());
     let current = directory_identity(target).map_err(failed)?;
     if manifest.directory.is_some_and(|directory| !directory.is_same_directory(&current)) {
         return Err(LabError::MarkFromElsewhere { path });
     }
-    Ok(Some((mark.identity, manifest)))
+    Ok(())
 }
 
 /// Text of a file; `None` if it is not UTF-8, or longer than any mark.
@@ -224,9 +244,4 @@ pub(super) fn remove_mark_file(
         Err(errno) => Err(errno),
     };
     removed.map_err(|errno| LabError::io("cannot remove", path)(errno.into()))
-}
-
-/// Removes the mark that was read in a directory.
-pub(crate) fn remove_read(target: &Target, mark: &FileIdentity) -> Result<(), LabError> {
-    remove_mark_file(target.dir(), mark, &path_in(target.path()))
 }

@@ -11,7 +11,7 @@ mod words;
 
 pub use clean::remove_leftovers;
 pub use judgement::{LeftoverTrees, RunTree, SparedTree};
-pub(crate) use leftovers::find_in;
 pub use leftovers::find_leftovers;
-pub(crate) use mark::{RunMark, remove_read};
+pub(crate) use leftovers::{find_in, find_kept, in_one_line};
+pub(crate) use mark::RunMark;
 pub(crate) use removal::remove;

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use treering_model::{
-    GuestSpec, IMPORT_PREFIX, PLAN_FACT, REBOOT_KERNEL_FACT, ROUNDS_FACT, SETTING_PREFIXES,
-    WATCH_PREFIX, facts_that_follow,
+    GuestSpec, IMPORT_PREFIX, KEPT_TREES_FACT, PLAN_FACT, REBOOT_KERNEL_FACT, ROUNDS_FACT,
+    SETTING_PREFIXES, WATCH_PREFIX, facts_that_follow,
 };
 
 use super::variant::{ComparedVariant, Factor};
@@ -180,7 +180,8 @@ fn standing(
 
 /// Reports whether a fact is expected to change with every trial.
 fn is_momentary(name: &str) -> bool {
-    const NAMES: [&str; 10] = [
+    const NAMES: [&str; 11] = [
+        KEPT_TREES_FACT,
         "command.errors",
         "command.output",
         "mkfs.output",

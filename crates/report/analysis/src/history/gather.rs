@@ -92,6 +92,20 @@ impl SeriesScale {
         }
     }
 
+    /// Places of the levels before and after a shift. A wild count moves a mean and not the levels
+    /// that are compared: means outside the interval of the change are not told.
+    pub(super) fn levels(
+        self,
+        shift: &treering_stats::LevelShift,
+        before: &[GatheredPoint<'_>],
+        after: &[GatheredPoint<'_>],
+    ) -> (f64, f64) {
+        let means = (self.level(shift.levels.0, before), self.level(shift.levels.1, after));
+        let change = means.1 - means.0;
+        let agrees = shift.interval.is_none_or(|it| (it.low..=it.high).contains(&change));
+        if agrees { means } else { shift.levels }
+    }
+
     /// Smallest standard deviation of a point with `trials` trials that is believed.
     pub(super) fn smallest_scatter(self, trials: usize) -> f64 {
         if self == Self::Counts { 1.0 / (trials.max(1) as f64).sqrt() } else { 0.0 }

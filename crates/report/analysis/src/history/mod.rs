@@ -266,9 +266,11 @@ fn judge(
     };
     let shifts = shifts.iter().enumerate().map(|(at, shift)| {
         let (before, after) = ends(at);
-        let (old, new) = shift.levels;
-        let old = scale.level(old, &gathered.points[before..shift.index]);
-        let new = scale.level(new, &gathered.points[shift.index..after]);
+        let (old, new) = scale.levels(
+            shift,
+            &gathered.points[before..shift.index],
+            &gathered.points[shift.index..after],
+        );
         let ratio = |change: f64| scale.ratio(old, old + change);
         let interval = shift.interval.map(|change| (ratio(change.low), ratio(change.high)));
         LevelShift {

@@ -144,9 +144,11 @@ fn circumstances(runs: &[(String, ListedRun)]) -> Table {
     Table::from_rows("io500_runs", "", runs.iter().map(row))
 }
 
-/// Table with a row for each phase and a column for each run; two runs have their ratio.
+/// Table with a row for each phase and a column for each run; two runs with as many workers have
+/// their ratio.
 fn side_by_side(runs: &[(String, ListedRun)]) -> Table {
     let listed: Vec<ListedRun> = runs.iter().map(|(_, run)| run.clone()).collect();
+    let are_alike = listed.windows(2).all(|pair| pair[0].ranks == pair[1].ranks);
     let row = |(phase, moves_data): (String, bool)| {
         let mut fields = vec![
             RowField::text("phase", &phase),
@@ -157,8 +159,8 @@ fn side_by_side(runs: &[(String, ListedRun)]) -> Table {
             let cell = rate.map_or(Cell::Missing, |rate| Cell::text(digits(rate)));
             RowField::new(Column::text(name).right(), cell)
         }));
-        if let [first, second] = rates[..] {
-            let ratio = first.zip(second).map(|(first, second)| second / first);
+        if let ([first, second], true) = (&rates[..], are_alike) {
+            let ratio = first.zip(*second).map(|(first, second)| second / first);
             fields.push(RowField::number("second/first", Unit::Count, ratio));
         }
         fields
