@@ -179,6 +179,29 @@ IO500 version io500-sc24_v1-7-g1a2b3c4d5e6f (standard)
 [RESULT]                 find      100.000000 kIOPS : time 10.000 seconds
 ";
 
+/// Cells of a phase in the list of all runs.
+fn listed(program: &Program, phase: &str) -> Vec<String> {
+    let ran = program.run(["io500", "list", "--format", "csv"]).ends_with(0);
+    let row = ran.stdout.lines().find(|line| line.contains(phase)).unwrap();
+    row.split(',').map(str::to_owned).collect()
+}
+
+#[test]
+fn two_rehearsals_with_as_many_workers_have_the_ratio_of_each_phase() {
+    let program = program();
+    fs::create_dir(program.home().join("w")).unwrap();
+    for _ in 0..2 {
+        let line = ["io500", "rehearse", "--dir", "w", "--workers", "2"];
+        program.run(line.iter().chain(SMALL)).ends_with(0);
+    }
+    for phase in phases() {
+        let rates: Vec<f64> =
+            listed(&program, phase)[3..].iter().map(|cell| cell.parse().unwrap()).collect();
+        let [first, second, ratio] = rates[..] else { panic!("{phase}: {rates:?}") };
+        assert!((ratio - second / first).abs() <= 0.02 * ratio, "{phase}: {rates:?}");
+    }
+}
+
 #[test]
 fn a_rehearsal_stands_beside_imported_results_phase_by_phase() {
     let program = program();
@@ -189,14 +212,12 @@ fn a_rehearsal_stands_beside_imported_results_phase_by_phase() {
     program.run(["import", "result.txt"]).ends_with(0);
     let line = ["io500", "rehearse", "--dir", "w", "--workers", "2"];
     program.run(line.iter().chain(SMALL)).ends_with(0);
-    let ran = program.run(["io500", "list", "--format", "csv"]).ends_with(0);
     for phase in phases() {
-        let row = ran.stdout.lines().find(|line| line.contains(phase)).unwrap();
-        let has_rate = row.split(',').nth_back(0).is_some_and(|cell| !cell.is_empty());
-        let is_imported = RESULT.contains(phase);
-        assert_eq!(has_rate, is_imported, "only what both have has a ratio: {row}");
+        let cells = listed(&program, phase);
+        assert_eq!(cells.len(), 5, "a result without its number of clients has no ratio");
+        assert_eq!(!cells[3].is_empty(), RESULT.contains(phase), "{cells:?}");
+        assert!(!cells[4].is_empty(), "{cells:?}");
     }
-    assert!(ran.stdout.contains("10.0"), "{ran}");
     let ran = program.run(["io500", "list", "last"]).ends_with(0);
     assert!(ran.stdout.contains("rehearsal"), "{ran}");
     fs::create_dir(program.home().join("w2")).unwrap();

@@ -144,11 +144,13 @@ fn circumstances(runs: &[(String, ListedRun)]) -> Table {
     Table::from_rows("io500_runs", "", runs.iter().map(row))
 }
 
-/// Table with a row for each phase and a column for each run; two runs with as many workers have
-/// their ratio.
+/// Table with a row for each phase and a column for each run; two runs of the same known
+/// number of workers have their ratio.
 fn side_by_side(runs: &[(String, ListedRun)]) -> Table {
     let listed: Vec<ListedRun> = runs.iter().map(|(_, run)| run.clone()).collect();
-    let are_alike = listed.windows(2).all(|pair| pair[0].ranks == pair[1].ranks);
+    let are_alike = listed
+        .windows(2)
+        .all(|pair| !pair[0].ranks.is_empty() && pair[0].ranks == pair[1].ranks);
     let row = |(phase, moves_data): (String, bool)| {
         let mut fields = vec![
             RowField::text("phase", &phase),
