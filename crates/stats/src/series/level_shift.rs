@@ -10,6 +10,8 @@
 //! Dixon & Tukey, Technometrics 10, 1968 (t of winsorized samples); Eo & Morley, Quantitative
 //! Economics 6, 2015 (interval of a place).
 
+use std::ops::Range;
+
 use crate::distribution::{t_quantile, t_two_sided};
 use crate::error::StatsError;
 use crate::inference::mann_whitney::mann_whitney;
@@ -136,7 +138,7 @@ pub fn level_shifts(
     }
     let search = ShiftSearch::new(&values, &errors, noise, plan);
     let mut starts = search.significant_starts(search.proposed_starts());
-    let residuals = |starts: &[usize]| search.residuals(starts);
+    let residuals = |points: Range<usize>| search.residuals(points);
     while let Some(at) = remembered_step(&values, &starts, residuals, plan.smallest_scatter) {
         starts.remove(at);
     }
@@ -255,14 +257,11 @@ impl<'p> ShiftSearch<'p> {
             .max(if residuals.len() < FEWEST_FOR_CAUTION { self.noise } else { 0.0 })
     }
 
-    /// Distances of the points from their levels.
-    fn residuals(&self, starts: &[usize]) -> Vec<f64> {
-        let of_level = |ends: &[usize]| {
-            let points = &self.points[ends[0]..ends[1]];
-            let mean = LevelEstimate::from_points(points).mean;
-            points.iter().map(move |point| point.value - mean).collect::<Vec<f64>>()
-        };
-        level_bounds(starts, self.points.len()).windows(2).flat_map(of_level).collect()
+    /// Distances of the points of a level from its mean.
+    fn residuals(&self, points: Range<usize>) -> Vec<f64> {
+        let points = &self.points[points];
+        let mean = LevelEstimate::from_points(points).mean;
+        points.iter().map(|point| point.value - mean).collect()
     }
 
     fn shifts(&self, starts: &[usize]) -> Vec<LevelShift> {

@@ -9,6 +9,9 @@
 //! Source: Romano, Rigaill, Runge & Fearnhead, Journal of the American Statistical Association 117,
 //! 2022 (changes of level in autocorrelated noise).
 
+use std::array;
+use std::ops::Range;
+
 use crate::quantile::median;
 use crate::series::noise::{BY_MEDIAN_DEVIATION, FEWEST_FOR_CAUTION, memory};
 
@@ -25,36 +28,44 @@ const CORRELATIONS: [u8; 20] =
     [0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95];
 
 /// Place among `starts` of the step that a memory explains best, if one explains any; `None` if
-/// all of them stand. `residuals` gives the distances of the values from levels with other starts.
-/// A scatter below `smallest_scatter` is not believed.
+/// all of them stand. `residuals` gives the distances of the values of a level from its centre. A
+/// scatter below `smallest_scatter` is not believed.
 pub(crate) fn remembered_step(
     values: &[f64],
     starts: &[usize],
-    residuals: impl Fn(&[usize]) -> Vec<f64>,
+    residuals: impl Fn(Range<usize>) -> Vec<f64>,
     smallest_scatter: f64,
 ) -> Option<usize> {
     if starts.is_empty() {
         return None;
     }
     let count = values.len() as f64;
-    let around = residuals(starts);
+    let bounds: Vec<usize> =
+        [0].into_iter().chain(starts.iter().copied()).chain([values.len()]).collect();
+    let levels: Vec<Vec<f64>> = bounds.windows(2).map(|ends| residuals(ends[0]..ends[1])).collect();
+    let around = levels.concat();
     let reach = REACH * robust_deviation(&around).max(smallest_scatter);
-    let of_levels = variance_within(&around, reach);
-    let of_memory = MemoryFit::new(&residuals(&[]), &[]).variance(reach);
+    let of_levels = squares(&around, reach) / count;
+    let of_memory = least(&LevelNews::new(&residuals(0..values.len())).squares(reach)) / count;
     let gain = count * (of_memory / of_levels).ln();
     let seen = memory(values, starts).filter(|_| values.len() >= FEWEST_FOR_CAUTION);
     let is_memory_seen = seen.is_some_and(|seen| seen.is_seen);
     if !gain.is_finite() || (gain >= GAIN_OF_LEVELS * count.ln() && !is_memory_seen) {
         return None;
     }
-    let both = MemoryFit::new(&around, starts);
-    let reach = REACH * both.robust_deviation().max(smallest_scatter);
-    let of_both = both.variance(reach);
+    let news: Vec<LevelNews> = levels.iter().map(|level| LevelNews::new(level)).collect();
+    let reach = REACH * robust_deviation_of_news(&news).max(smallest_scatter);
+    let of_each: Vec<SquaresByCorrelation> =
+        news.iter().map(|level| level.squares(reach)).collect();
+    let of_both: SquaresByCorrelation =
+        array::from_fn(|at| of_each.iter().map(|level| level[at]).sum());
     let gain_of = |at: usize| {
-        let mut others = starts.to_vec();
-        others.remove(at);
-        let without = MemoryFit::new(&residuals(&others), &others).variance(reach);
-        count * (without / of_both).ln()
+        let merged = LevelNews::new(&residuals(bounds[at]..bounds[at + 2])).squares(reach);
+        let without: SquaresByCorrelation = array::from_fn(|correlation| {
+            let own = of_each[at][correlation] + of_each[at + 1][correlation];
+            of_both[correlation] - own + merged[correlation]
+        });
+        count * (least(&without) / least(&of_both)).ln()
     };
     let gains = (0..starts.len()).map(|at| (at, gain_of(at)));
     let weakest = gains.min_by(|one, other| one.1.total_cmp(&other.1));
@@ -68,44 +79,55 @@ fn robust_deviation(residuals: &[f64]) -> f64 {
     BY_MEDIAN_DEVIATION * median(&distances).unwrap_or(0.0)
 }
 
-fn variance_within(residuals: &[f64], reach: f64) -> f64 {
-    let squares = residuals.iter().map(|residual| residual.abs().min(reach).powi(2));
-    squares.sum::<f64>() / residuals.len() as f64
+/// Sum of squares; a distance beyond `reach` counts as `reach`.
+fn squares(residuals: &[f64], reach: f64) -> f64 {
+    residuals.iter().map(|residual| residual.abs().min(reach).powi(2)).sum()
 }
 
-/// Residuals of levels that remember the point before, each as new as a correlation leaves it.
-struct MemoryFit {
-    /// News of each point, for each correlation.
-    news: Vec<Vec<f64>>,
+/// Sums of squares of the news, for each of [`CORRELATIONS`].
+type SquaresByCorrelation = [f64; CORRELATIONS.len()];
+
+fn least(squares: &SquaresByCorrelation) -> f64 {
+    squares.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-impl MemoryFit {
-    /// Fit to the residuals of levels that begin at `starts`, where nothing is remembered.
-    fn new(residuals: &[f64], starts: &[usize]) -> Self {
-        let news_at = |correlation: f64| {
+/// News of each point of a level whose points remember the one before: the part of a residual that
+/// the residual before it does not predict. Nothing is remembered from the level before.
+struct LevelNews {
+    /// News by point, for each of [`CORRELATIONS`].
+    by_correlation: [Vec<f64>; CORRELATIONS.len()],
+}
+
+impl LevelNews {
+    fn new(residuals: &[f64]) -> Self {
+        let news_at = |percent: u8| {
+            let correlation = f64::from(percent) / 100.0;
             let first = (1.0 - correlation * correlation).sqrt();
-            let news = |(at, residual): (usize, &f64)| match at {
-                0 => first * residual,
-                at if starts.contains(&at) => first * residual,
-                at => residual - correlation * residuals[at - 1],
-            };
-            residuals.iter().enumerate().map(news).collect()
+            let before = residuals.windows(2).map(|pair| pair[1] - correlation * pair[0]);
+            residuals.first().map(|residual| first * residual).into_iter().chain(before).collect()
         };
-        Self { news: CORRELATIONS.map(|percent| news_at(f64::from(percent) / 100.0)).into() }
+        Self { by_correlation: CORRELATIONS.map(news_at) }
     }
 
-    /// Least variance over all correlations.
-    fn variance(&self, reach: f64) -> f64 {
-        self.news.iter().map(|news| variance_within(news, reach)).fold(f64::INFINITY, f64::min)
+    fn squares(&self, reach: f64) -> SquaresByCorrelation {
+        self.by_correlation.each_ref().map(|news| squares(news, reach))
     }
+}
 
-    fn robust_deviation(&self) -> f64 {
-        self.news.iter().map(|news| robust_deviation(news)).fold(f64::INFINITY, f64::min)
-    }
+/// Least robust deviation of the news of all levels over the correlations.
+fn robust_deviation_of_news(levels: &[LevelNews]) -> f64 {
+    let deviation = |at: usize| {
+        let news: Vec<f64> =
+            levels.iter().flat_map(|level| level.by_correlation[at].iter().copied()).collect();
+        robust_deviation(&news)
+    };
+    (0..CORRELATIONS.len()).map(deviation).fold(f64::INFINITY, f64::min)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use super::remembered_step;
 
     fn noise(i: usize) -> f64 {
@@ -113,15 +135,10 @@ mod tests {
     }
 
     fn step_of_memory(values: &[f64], starts: &[usize]) -> Option<usize> {
-        let residuals = |starts: &[usize]| -> Vec<f64> {
-            let ends: Vec<usize> =
-                [0].into_iter().chain(starts.iter().copied()).chain([values.len()]).collect();
-            let of_level = |ends: &[usize]| {
-                let level = &values[ends[0]..ends[1]];
-                let mean = level.iter().sum::<f64>() / level.len() as f64;
-                level.iter().map(move |value| value - mean).collect::<Vec<f64>>()
-            };
-            ends.windows(2).flat_map(of_level).collect()
+        let residuals = |points: Range<usize>| {
+            let level = &values[points];
+            let mean = level.iter().sum::<f64>() / level.len() as f64;
+            level.iter().map(|value| value - mean).collect()
         };
         remembered_step(values, starts, residuals, 0.0)
     }

@@ -148,9 +148,8 @@ fn circumstances(runs: &[(String, ListedRun)]) -> Table {
 /// number of workers have their ratio.
 fn side_by_side(runs: &[(String, ListedRun)]) -> Table {
     let listed: Vec<ListedRun> = runs.iter().map(|(_, run)| run.clone()).collect();
-    let are_alike = listed
-        .windows(2)
-        .all(|pair| !pair[0].ranks.is_empty() && pair[0].ranks == pair[1].ranks);
+    let are_alike =
+        listed.windows(2).all(|pair| !pair[0].ranks.is_empty() && pair[0].ranks == pair[1].ranks);
     let row = |(phase, moves_data): (String, bool)| {
         let mut fields = vec![
             RowField::text("phase", &phase),
