@@ -814,6 +814,29 @@ fn a_corrected_value_of_a_table_takes_the_place_of_the_old_one() {
 }
 
 #[test]
+fn a_table_that_gains_labels_or_commits_replaces_its_rows() {
+    let program = program();
+    let path = program.home().join("nightly.csv");
+    let import = |columns: &str, cells: &dyn Fn(u32) -> String| {
+        let mut text = format!("time,metric,value,unit,direction{columns}\n");
+        for day in 1..=9 {
+            text += &format!("2026-04-{day:02},parse,{},ns,lower{}\n", 100 + day, cells(day));
+        }
+        fs::write(&path, text).unwrap();
+        program.run(["import", path.to_str().unwrap()]).ends_with(0).stdout
+    };
+    let values: Vec<f64> = (1..=9).map(|day| f64::from(100 + day)).collect();
+    import("", &|_| String::new());
+    import(",commit", &|day| format!(",c0ffee{day}"));
+    assert_eq!(points(&program), [("parse".to_owned(), values.clone())]);
+    import(",commit,label", &|day| format!(",c0ffee{day},night {day}"));
+    assert_eq!(points(&program), [("parse".to_owned(), values.clone())]);
+    let said = import(",commit,label", &|day| format!(",c0ffee{day},night {day}"));
+    assert!(said.contains("already in the store"), "{said}");
+    assert_eq!(points(&program), [("parse".to_owned(), values)]);
+}
+
+#[test]
 fn a_table_that_lacks_a_column_is_refused_with_the_nearest_name() {
     let program = program();
     let path = program.home().join("numbers.csv");

@@ -3,14 +3,14 @@
 //!
 //! A row is known by everything but its value and its link. If a table says another value for it
 //! than the store, the value was corrected: a trial with the new value takes the place of the old
-//! one, and names it.
+//! one, and names it. A table that has a column of labels or commits now is the same table, too.
 
 use std::collections::{HashMap, HashSet};
 
 use treering_kit::import::trial::ForeignTrial;
 use treering_model::{
-    Annotation, AnnotationKind, Fact, Fingerprint, IMPORT_FACT, LINK_FACT, Metric, ROUND_FACT,
-    Trial, TrialId,
+    Annotation, AnnotationKind, COMMIT_FACT, Fact, Fingerprint, IMPORT_FACT, LINK_FACT, Metric,
+    ROUND_FACT, Trial, TrialId, VARIANT_FACT, VERSION_FACT,
 };
 
 /// Names of the facts about the origin of a trial.
@@ -20,6 +20,8 @@ pub(super) const DIGEST_FACT: &str = "import.digest";
 pub(super) const CONTENT_FACT: &str = "import.content";
 /// Fact with the keys of the rows of a table.
 pub(super) const ROWS_FACT: &str = "import.rows";
+/// Fact with the keys that the rows had if the table was without labels or commits before.
+pub(super) const EARLIER_FACT: &str = "import.earlier";
 /// Fact with the trials whose rows a trial corrects.
 const CORRECTS_FACT: &str = "import.corrects";
 
@@ -27,8 +29,8 @@ const CORRECTS_FACT: &str = "import.corrects";
 const CORRECTED_BY: &str = "corrected by ";
 
 /// Names of the facts that tell the origin of an imported trial.
-pub const ORIGIN_FACTS: [&str; 6] =
-    [IMPORT_FACT, DIGEST_FACT, LINES_FACT, CONTENT_FACT, ROWS_FACT, CORRECTS_FACT];
+pub const ORIGIN_FACTS: [&str; 7] =
+    [IMPORT_FACT, DIGEST_FACT, LINES_FACT, CONTENT_FACT, ROWS_FACT, EARLIER_FACT, CORRECTS_FACT];
 
 /// Digest of a row: of the name, the time and the facts of the trial, and of the value.
 pub(super) fn row_digest(trial: &ForeignTrial, metric: &Metric) -> String {
@@ -41,6 +43,31 @@ pub(super) fn row_digest(trial: &ForeignTrial, metric: &Metric) -> String {
 pub(super) fn row_key(trial: &ForeignTrial, metric: &Metric) -> String {
     let digest = digest_without_value(trial, metric, |fact| fact.name != LINK_FACT);
     format!("{}/{:?}/{:?}", digest.text(), metric.unit, metric.better)
+}
+
+/// Keys of a row in a table without labels, without commits, and without both, where they differ
+/// from its own; `-` if none does.
+pub(super) fn earlier_keys(trial: &ForeignTrial, metric: &Metric) -> String {
+    let name_from = |facts: &[&str]| {
+        let facts = facts.iter().filter_map(|name| trial.facts.iter().find(|f| f.name == *name));
+        facts.map(|fact| fact.value.clone()).next().unwrap_or_default()
+    };
+    let without_commit = |fact: &Fact| ![LINK_FACT, COMMIT_FACT].contains(&fact.name.as_str());
+    let with_name = |name: String| ForeignTrial { name, ..trial.clone() };
+    let unlabelled = with_name(name_from(&[VERSION_FACT, COMMIT_FACT, VARIANT_FACT]));
+    let bare = with_name(name_from(&[VERSION_FACT, VARIANT_FACT]));
+    let keys = [
+        digest_without_value(&unlabelled, metric, |fact| fact.name != LINK_FACT).text(),
+        digest_without_value(trial, metric, without_commit).text(),
+        digest_without_value(&bare, metric, without_commit).text(),
+    ];
+    let own = digest_without_value(trial, metric, |fact| fact.name != LINK_FACT).text();
+    earlier_words(keys.into_iter().filter(|key| *key != own))
+}
+
+fn earlier_words(keys: impl Iterator<Item = String>) -> String {
+    let keys: Vec<String> = keys.collect();
+    if keys.is_empty() { "-".to_owned() } else { keys.join(",") }
 }
 
 fn digest_without_value(
@@ -71,6 +98,8 @@ fn add(digest: &mut Fingerprint, part: &str) {
 struct TableRow {
     /// Digest without the value and the link; empty in trials of older versions.
     key: String,
+    /// Keys that the row may have had before.
+    earlier: Vec<String>,
     /// Unit and better direction of the value.
     meaning: String,
     /// Digest of all.
@@ -81,9 +110,20 @@ struct TableRow {
 fn rows_of(facts: &[&Fact]) -> Vec<TableRow> {
     let words = |name: &str| fact(facts, name).into_iter().flat_map(|text| text.split(' '));
     let mut keys = words(ROWS_FACT);
+    let mut earlier = words(EARLIER_FACT);
     let row = |content: &str| {
         let (key, meaning) = keys.next().and_then(|key| key.split_once('/')).unwrap_or_default();
-        TableRow { key: key.to_owned(), meaning: meaning.to_owned(), content: content.to_owned() }
+        TableRow {
+            key: key.to_owned(),
+            earlier: earlier
+                .next()
+                .into_iter()
+                .flat_map(|e| e.split(','))
+                .map(str::to_owned)
+                .collect(),
+            meaning: meaning.to_owned(),
+            content: content.to_owned(),
+        }
     };
     words(CONTENT_FACT).map(row).collect()
 }
@@ -105,6 +145,8 @@ fn set_rows(trial: &mut Trial, rows: &[TableRow]) {
     let contents: Vec<String> = rows.iter().map(|row| row.content.clone()).collect();
     let keys: Vec<String> = rows.iter().map(|row| format!("{}/{}", row.key, row.meaning)).collect();
     set_words(trial, CONTENT_FACT, &contents);
+    let earlier = rows.iter().map(|row| earlier_words(row.earlier.iter().cloned()));
+    set_words(trial, EARLIER_FACT, &earlier.collect::<Vec<_>>());
     if rows.iter().all(|row| !row.key.is_empty()) {
         set_words(trial, ROWS_FACT, &keys);
     }
@@ -215,9 +257,12 @@ impl KnownOrigins {
         known.and_then(|known| known.first().copied()).map_or(ImportState::New, ImportState::Known)
     }
 
-    /// Trial that has another value for a row.
+    /// Trial that has another value for a row, or the row without its label or commit.
     fn other_value(&self, row: &TableRow) -> Option<TrialId> {
-        let (trial, meaning) = self.rows.get(&row.key)?;
+        let Some((trial, meaning)) = self.rows.get(&row.key) else {
+            let earlier = row.earlier.iter().find_map(|key| self.rows.get(key));
+            return earlier.map(|(trial, _)| *trial);
+        };
         let is_same = *meaning == row.meaning && self.contents.contains_key(&row.content);
         (!is_same).then_some(*trial)
     }
@@ -252,13 +297,21 @@ fn corrects<'f>(facts: &[&'f Fact]) -> impl Iterator<Item = TrialId> + use<'f> {
 /// value.
 pub fn take_place(trial: &mut Trial, old: &[Trial]) -> Vec<String> {
     let mut rows = rows_of(&trial.facts.iter().collect::<Vec<_>>());
-    let own: HashMap<String, usize> =
-        rows.iter().enumerate().map(|(at, row)| (row.key.clone(), at)).collect();
+    let keys = |row: &TableRow| [vec![row.key.clone()], row.earlier.clone()].concat();
+    let own: HashMap<String, usize> = rows
+        .iter()
+        .enumerate()
+        .flat_map(|(at, row)| keys(row).into_iter().map(move |k| (k, at)))
+        .collect();
     let mut sentences = Vec::new();
     for old in old {
         let of_old = rows_of(&old.facts.iter().collect::<Vec<_>>());
         for (row, metric) in of_old.into_iter().zip(&old.metrics) {
             match own.get(&row.key) {
+                Some(at) if rows[*at].key != row.key => {
+                    sentences.push(format!("{} has a label or a commit now", metric.name));
+                    sentences.extend(correction(&trial.metrics[*at], metric));
+                }
                 Some(at) => sentences.extend(correction(&trial.metrics[*at], metric)),
                 None => {
                     rows.push(row);

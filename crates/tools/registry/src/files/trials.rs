@@ -6,7 +6,10 @@ use treering_kit::import::trial::ForeignTrial;
 use treering_model::{Fact, Metric, RunMode, Trial, TrialHeader, TrialId};
 use treering_script::ConfigError;
 
-use super::origins::{CONTENT_FACT, DIGEST_FACT, LINES_FACT, ROWS_FACT, row_digest, row_key};
+use super::origins::{
+    CONTENT_FACT, DIGEST_FACT, EARLIER_FACT, LINES_FACT, ROWS_FACT, earlier_keys, row_digest,
+    row_key,
+};
 use super::{ImportFile, ResultPosition};
 use crate::{ImportedTrial, OutputOutline, PhaseRows};
 
@@ -147,7 +150,11 @@ pub fn completed_trial(
             let digests = foreign.metrics.iter().map(|metric| digest(&foreign, metric));
             digests.collect::<Vec<String>>().join(" ")
         };
-        [(CONTENT_FACT, each(row_digest)), (ROWS_FACT, each(row_key))]
+        [
+            (CONTENT_FACT, each(row_digest)),
+            (ROWS_FACT, each(row_key)),
+            (EARLIER_FACT, each(earlier_keys)),
+        ]
     });
     let mut trial = foreign.with(beginning);
     let (first, last) = found.lines;

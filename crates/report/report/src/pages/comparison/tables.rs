@@ -10,6 +10,10 @@ use crate::table::{RowField, titled};
 use crate::verdict::words;
 use crate::{Cell, Column, Number, NumberStyle, Table, Tone};
 
+/// Largest pessimistic number of further rounds that is printed, relative to the typical one: wide
+/// noise makes it so large that its digits mean nothing.
+const WIDEST_RANGE: u32 = 20;
+
 /// Table of the variants: number of trials, kernels and filesystems.
 pub(super) fn variants(outcome: &Outcome) -> Table {
     let some = |name, values: &[String]| {
@@ -389,6 +393,9 @@ pub(super) fn is_unbounded(comparison: &MetricComparison) -> bool {
 pub(super) fn more_words(more: RoundsNeeded) -> String {
     let count = |rounds: u32| thousands(&rounds.to_string());
     match more.pessimistic {
+        Some(most) if most / WIDEST_RANGE > more.typical => {
+            format!("{} or far more", count(more.typical))
+        }
         Some(most) if most > more.typical => format!("{}-{}", count(more.typical), count(most)),
         Some(_) => count(more.typical),
         None => format!("{} or far more", count(more.typical)),
