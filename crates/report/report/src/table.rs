@@ -324,6 +324,20 @@ impl Table {
         Self { folded: Some(title.into()), ..self }
     }
 
+    /// Leaves out which direction of the columns is better.
+    #[must_use]
+    pub(crate) fn without_directions(mut self) -> Self {
+        self.columns.iter_mut().for_each(|column| column.better = None);
+        self
+    }
+
+    /// Leaves out all rows but the first ones.
+    #[must_use]
+    pub(crate) fn cut_to(mut self, rows: usize) -> Self {
+        self.rows.truncate(rows);
+        self
+    }
+
     /// Cell at a position; missing when the row is too short.
     pub fn cell(&self, row: usize, column: usize) -> &Cell {
         self.rows.get(row).and_then(|cells| cells.get(column)).unwrap_or(&Cell::Missing)

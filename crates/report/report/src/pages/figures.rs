@@ -163,7 +163,7 @@ pub(super) fn trends(kinds: &[KindSummary]) -> Table {
 
 /// Short table of all kinds, for the end of a run.
 pub(super) fn kinds_in_short(kinds: &[KindSummary]) -> Table {
-    let rate = |unit, value| RowField::number("total", unit, value).better(Higher);
+    let rate = |unit, value| RowField::number("total", unit, value);
     let row = |kind: &KindSummary| {
         let [median, range] = durations(kind);
         vec![
@@ -176,8 +176,7 @@ pub(super) fn kinds_in_short(kinds: &[KindSummary]) -> Table {
             RowField::number("CPU", Unit::Percent, kind.cpu_percent),
         ]
     };
-    let caption = "Time of a task, total rates, CPU in percent of time.";
-    Table::from_rows("kinds", caption, kinds.iter().map(row))
+    Table::from_rows("kinds", "", kinds.iter().map(row)).without_directions()
 }
 
 /// Fewest timed calls for p99, so that at least one call is slower.

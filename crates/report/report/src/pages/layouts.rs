@@ -21,6 +21,10 @@ const MIB: f64 = 1_048_576.0;
 /// Maximum number of maps on a page, which are those of the last phases.
 const MOST_MAPS: usize = 3;
 
+/// Measures in a line about a layout.
+const MEASURES_IN_SHORT: [&str; 4] =
+    ["adjacent siblings", "traversal score", "modelled read", "free extents"];
+
 /// Facts of a deliberate aging run in page order, each with its title.
 const AGING_FACTS: [(&str, &str); 5] = [
     ("age.stopped_by", "stopped by"),
@@ -63,13 +67,37 @@ fn fact_cell(name: &str, value: &str) -> Cell {
     }
 }
 
-/// Adds the layout after each phase; nothing for a trial without layouts.
-pub(super) fn add_found(page: &mut Report, trial: &Trial) {
+/// Result of an aging run in a line; `None` for other trials.
+pub(super) fn aging_in_short(trial: &Trial) -> Option<String> {
+    let rule = trial.fact("age.stopped_by")?;
+    let bytes = |name: &str| fact_cell(name, trial.fact(name).unwrap_or_default()).shown("");
+    Some(format!(
+        "until {rule}: {} written, {} stand; list of operations {}",
+        bytes("age.written_bytes"),
+        bytes("age.live_bytes"),
+        trial.fact("age.fingerprint").unwrap_or("not known")
+    ))
+}
+
+/// Layout of the files in a line: in the phase that left the most, or from the first to the last
+/// phase that left at least half as many; `None` for a trial without layouts.
+pub(super) fn in_short(trial: &Trial) -> Option<String> {
     let points = layouts(trial);
-    let after: Vec<&LayoutPoint> = points.iter().filter(|point| point.tasks.is_none()).collect();
-    if !after.is_empty() {
-        page.table(phases(&after));
-    }
+    let after = || points.iter().filter(|point| point.tasks.is_none());
+    let most = after().map(|point| point.layout.files).max()?;
+    let mut large = after().filter(|point| point.layout.files >= most.div_ceil(2));
+    let first = large.next()?;
+    let last = large.next_back();
+    let measure = |measure: &LayoutMeasure| {
+        let words = |point: &LayoutPoint| cell(measure, (measure.of)(&point.layout)).shown("");
+        let from = (measure.of)(&first.layout).is_some().then(|| words(first))?;
+        let both = last.map_or_else(|| from.clone(), |last| format!("{from} → {}", words(last)));
+        Some(format!("{} {both}", measure.name))
+    };
+    let named = LAYOUT_MEASURES.iter().filter(|m| MEASURES_IN_SHORT.contains(&m.name));
+    let measures: Vec<String> = named.filter_map(measure).collect();
+    let to = last.map_or_else(String::new, |last| format!(" → {}", last.phase));
+    Some(format!("after {}{to}: {}", first.phase, measures.join(", ")))
 }
 
 /// Adds the layout sections; nothing for a trial without layouts.

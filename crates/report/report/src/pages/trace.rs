@@ -1,7 +1,7 @@
 //! Page of block traces: a table of figures with a column for each run, and charts.
 
 use serde_json::{Value, json};
-use treering_model::{Artifact, MODELLED_DISK, ModelledSeconds, Trial, Unit};
+use treering_model::{Artifact, MODELLED_DISK, ModelledSeconds, Trial, Unit, counted};
 use treering_trace::{
     ARTIFACT_KIND, ARTIFACT_VERSION, CountingEvent, DiskCost, KindFigures, LatencyFigures,
     TraceDigest, TraceFigures, TraceSummary, losses,
@@ -137,23 +137,20 @@ pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
     }
 }
 
-/// Adds the figures of the block requests of a run, with a row for each phase.
-pub(super) fn add_found(page: &mut Report, trial: &Trial) {
+/// Requests of the phase that made the most, in a line; `None` if none were recorded.
+pub(super) fn in_short(trial: &Trial) -> Option<String> {
     let phases = digests(trial);
-    if phases.is_empty() {
-        return;
-    }
-    let row = |(name, digest): &(String, TraceDigest)| {
-        let figures = &digest.figures;
-        vec![
-            RowField::long_text("phase", name),
-            RowField::count("requests", figures.reads.requests + figures.writes.requests),
-            RowField::mixed("read", bytes(figures.reads.bytes)),
-            RowField::mixed("written", bytes(figures.writes.bytes)),
-            RowField::long_text("seeks", seeks(figures)),
-        ]
-    };
-    page.table(Table::from_rows("requests-found", "", phases.iter().map(row)));
+    let requests =
+        |digest: &TraceDigest| digest.figures.reads.requests + digest.figures.writes.requests;
+    let (name, digest) = phases.iter().max_by_key(|(_, digest)| requests(digest))?;
+    let figures = &digest.figures;
+    Some(format!(
+        "in {name}: {}, {} read, {} written, {}",
+        counted(requests(digest), "request"),
+        bytes(figures.reads.bytes).shown("none"),
+        bytes(figures.writes.bytes).shown("none"),
+        seeks(figures)
+    ))
 }
 
 /// Chart of digests stacked on one scale.
