@@ -285,7 +285,8 @@ fn watch_deferred_work(
 
 /// Observer options of a trial. A session that receives layouts gets one after each task.
 fn observer_options(plan: &TrialPlan<'_>, hears_layouts: bool) -> ObserverOptions {
-    let wanted = if hears_layouts { after_each_task(plan.wanted) } else { plan.wanted };
+    let wanted =
+        if hears_layouts { after_each_task(plan.wanted.clone()) } else { plan.wanted.clone() };
     ObserverOptions { deciding_sync: plan.job.deciding_sync(), ..wanted }
 }
 

@@ -50,6 +50,9 @@ pub(crate) struct HandedTrial {
     pub(crate) trace: bool,
     /// Number of tasks between two layouts; `None` if layouts are not recorded.
     pub(crate) layout_every: Option<u32>,
+    /// Functions of the kernel whose latencies are measured.
+    #[serde(default)]
+    pub(crate) functions: Vec<String>,
     /// True if the filesystem is remounted between phases.
     pub(crate) remount: bool,
 }
@@ -67,6 +70,7 @@ impl HandedTrial {
     pub(crate) fn wanted(&self) -> ObserverOptions {
         ObserverOptions {
             trace: self.trace,
+            functions: self.functions.iter().filter_map(|name| name.parse().ok()).collect(),
             heat_half_life: self.engine.heat_half_life(),
             layout: self.layout_every.map(|every_tasks| LayoutSchedule { every_tasks, map: true }),
             ..ObserverOptions::default()

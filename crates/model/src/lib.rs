@@ -56,6 +56,7 @@ pub use observed::dataset::{
     DatasetReport, LargeFile, ListCount, ListDifference, SizeBucket, SizeQuantiles, TreeStateReport,
 };
 pub use observed::fresh_copy::{ColdRead, CopiedTree, FreshCopy, ReadRequests};
+pub use observed::functions::{FunctionLatency, LatencyBucket};
 pub use observed::heat::{HeatCounts, HeatOnDevice, HeatReport, HotData, LayoutHeat};
 pub use observed::image::ImageRecord;
 pub use observed::layout::{

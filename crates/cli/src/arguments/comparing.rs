@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use treering_conduct::plan::Machine;
 use treering_lab::{BootLoader, RebootControl};
+use treering_observe::FunctionName;
 use treering_report::pages::comparison::PageDetail;
 
 use super::StoreArgs;
@@ -70,6 +71,10 @@ pub(crate) struct ObserveArgs {
     /// Also measure the layout after every N tasks.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) layout_every: Option<u32>,
+    /// Compare calls of these functions of the kernel, and their time, where the kernel can probe
+    /// functions.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) functions: Vec<FunctionName>,
     /// Rounds in which to observe: own, which run after the measured ones so as not to disturb
     /// them, or measured [default: own].
     #[arg(long, value_name = "ROUNDS", value_parser = ["own", "measured"])]

@@ -28,6 +28,7 @@ use std::time::Duration;
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
 use treering_model::nearest::by_nearness;
+use treering_observe::FunctionName;
 use treering_script::Workload;
 
 use crate::colour;
@@ -395,6 +396,10 @@ pub(crate) struct NativeRunArgs {
     /// Record block traces, and report seeks, latencies and offsets of each phase. Requires root.
     #[arg(long)]
     pub(crate) trace: bool,
+    /// Measure calls of these functions of the kernel, and their time, where the kernel can probe
+    /// functions. Requires root.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) functions: Vec<FunctionName>,
     /// Report hot data: reads and writes as issued, by file and by MiB; costs CPU time on every
     /// call.
     #[arg(long)]

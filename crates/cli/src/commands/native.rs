@@ -111,6 +111,7 @@ pub(super) fn options(any: &AnyRunArgs, own: &NativeRunArgs) -> NativeOptions {
         latency: own.latency,
         handicap: own.handicap,
         trace: own.trace,
+        functions: own.functions,
         heat: own.heat,
         heat_half_life: own.heat_half_life,
         layout: own.layout,

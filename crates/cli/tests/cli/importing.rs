@@ -814,7 +814,7 @@ fn a_corrected_value_of_a_table_takes_the_place_of_the_old_one() {
 }
 
 #[test]
-fn a_table_that_gains_labels_or_commits_replaces_its_rows() {
+fn a_table_that_gains_columns_replaces_its_rows() {
     let program = program();
     let path = program.home().join("nightly.csv");
     let import = |columns: &str, cells: &dyn Fn(u32) -> String| {
@@ -829,9 +829,12 @@ fn a_table_that_gains_labels_or_commits_replaces_its_rows() {
     import("", &|_| String::new());
     import(",commit", &|day| format!(",c0ffee{day}"));
     assert_eq!(points(&program), [("parse".to_owned(), values.clone())]);
-    import(",commit,label", &|day| format!(",c0ffee{day},night {day}"));
+    import(",commit,version", &|day| format!(",c0ffee{day},1.{day}"));
     assert_eq!(points(&program), [("parse".to_owned(), values.clone())]);
-    let said = import(",commit,label", &|day| format!(",c0ffee{day},night {day}"));
+    import(",commit,version,label", &|day| format!(",c0ffee{day},1.{day},night {day}"));
+    assert_eq!(points(&program), [("parse".to_owned(), values.clone())]);
+    let columns = ",commit,version,label";
+    let said = import(columns, &|day| format!(",c0ffee{day},1.{day},night {day}"));
     assert!(said.contains("already in the store"), "{said}");
     assert_eq!(points(&program), [("parse".to_owned(), values)]);
 }

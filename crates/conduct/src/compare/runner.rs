@@ -31,7 +31,7 @@ use crate::handed::{HandedTrial, RanksTrial};
 use crate::host::{Host, PlanOptions, RecordedTrial, ResultStore};
 use crate::messages::{say_left_behind, warn_of_plan};
 use crate::plan::document::COMMAND;
-use crate::plan::{Plan, PlannedJob};
+use crate::plan::{Plan, PlannedJob, function_names};
 use crate::stage::Stage;
 use crate::trial::beginning::{beginning, occupy};
 use crate::trial::{Recipients, WithSources, sources, unrecorded};
@@ -229,14 +229,11 @@ impl<'a> Runner<'a> {
             settings: self.plan.variants[planned.variant].settings.clone(),
             trace: wanted.trace,
             layout_every: wanted.layout.map(|layout| layout.every_tasks),
+            functions: function_names(&wanted.functions),
             remount: self.plan.conditions.remount,
         };
-        let beginning = TrialHeader {
-            label,
-            cell: Some(cell),
-            ..beginning(trial, &job.workload, job.job.as_ref(), self.host.unix_ms())
-        };
-        (handed, beginning)
+        let own = beginning(trial, &job.workload, job.job.as_ref(), self.host.unix_ms());
+        (handed, TrialHeader { label, cell: Some(cell), ..own })
     }
 
     /// Records the trial of a cell in another process: `run` receives the sink for its events.

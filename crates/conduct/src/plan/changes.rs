@@ -1,6 +1,7 @@
 //! Changes of a plan by command-line options.
 
 use std::path::PathBuf;
+use treering_observe::FunctionName;
 
 use treering_model::Variant;
 
@@ -26,7 +27,7 @@ pub struct PlanChanges {
 }
 
 /// Options that change the observations of a plan.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ObservingChanges {
     /// Also record block traces.
     pub trace: bool,
@@ -34,6 +35,8 @@ pub struct ObservingChanges {
     pub layout: bool,
     /// Measure the layout after this many tasks, too.
     pub layout_every: Option<u32>,
+    /// Also measure the latencies of these functions of the kernel; empty for those of the plan.
+    pub functions: Vec<FunctionName>,
     /// Rounds in which to observe.
     pub place: Option<ObservedIn>,
     /// Number of observing rounds.
@@ -97,6 +100,9 @@ impl Observing {
         self.trace |= changes.trace;
         self.layout |= changes.layout;
         self.layout_every = changes.layout_every.unwrap_or(self.layout_every);
+        if !changes.functions.is_empty() {
+            self.functions.clone_from(&changes.functions);
+        }
         self.place = changes.place.unwrap_or(self.place);
         self.rounds = changes.rounds.unwrap_or(self.rounds);
         let options = [

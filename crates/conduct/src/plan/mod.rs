@@ -37,6 +37,7 @@ pub use job_engine::{JobEngine, JobPayload, TimedCalls};
 pub(crate) use kernels::with_kernel;
 pub(crate) use launch::{JobOfRanks, job_of_ranks};
 pub use launch::{Launch, RANK_TIMEOUT_SECONDS, RANKS_MAX};
+pub(crate) use observing::function_names;
 pub use observing::{ObservedIn, Observing};
 pub(crate) use quick::bare_variant;
 pub use quick::{QuickOptions, QuickStopping, quick_plan, refuse_alone, rehearse_quick};

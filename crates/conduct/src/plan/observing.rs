@@ -1,16 +1,16 @@
 //! Traces and layouts that a plan records, and the rounds in which they are recorded.
 
 use treering_model::CellRole;
-use treering_observe::ObserverOptions;
 use treering_observe::layout::LayoutSchedule;
+use treering_observe::{FunctionName, ObserverOptions};
 
 use super::Plan;
 
 /// Long names of the options of `treering run` that record traces and layouts.
-const OPTIONS: [&str; 3] = ["layout", "layout-every", "trace"];
+const OPTIONS: [&str; 4] = ["layout", "layout-every", "trace", "functions"];
 
 /// Traces and layouts to record, and the rounds for them. Nothing is recorded by default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observing {
     /// True if the block requests of the devices are traced.
     pub trace: bool,
@@ -18,6 +18,8 @@ pub struct Observing {
     pub layout: bool,
     /// Number of tasks between two additional layouts; 0 disables them.
     pub layout_every: u32,
+    /// Functions of the kernel whose latencies are measured.
+    pub functions: Vec<FunctionName>,
     /// Kind of rounds in which these are recorded.
     pub place: ObservedIn,
     /// Number of additional rounds for [`ObservedIn::Own`].
@@ -46,14 +48,21 @@ impl ObservedIn {
 impl Default for Observing {
     fn default() -> Self {
         let place = ObservedIn::Own;
-        Self { trace: false, layout: false, layout_every: 0, place, rounds: 1 }
+        Self {
+            trace: false,
+            layout: false,
+            layout_every: 0,
+            functions: Vec::new(),
+            place,
+            rounds: 1,
+        }
     }
 }
 
 impl Observing {
     /// True if anything is recorded.
     pub fn is_wanted(&self) -> bool {
-        self.trace || self.layout || self.layout_every > 0
+        self.trace || self.layout || self.layout_every > 0 || !self.functions.is_empty()
     }
 
     /// True if additional rounds are run for the recording.
@@ -65,7 +74,9 @@ impl Observing {
     pub(crate) fn options(&self) -> Vec<(String, String)> {
         let switch = |is_on: bool| is_on.then(|| "true".to_owned());
         let every = (self.layout_every > 0).then(|| self.layout_every.to_string());
-        let values = [switch(self.layout), every, switch(self.trace)];
+        let functions =
+            (!self.functions.is_empty()).then(|| function_names(&self.functions).join(","));
+        let values = [switch(self.layout), every, switch(self.trace), functions];
         let named = OPTIONS.into_iter().zip(values);
         named.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
@@ -75,6 +86,11 @@ impl Observing {
         let watching = |(name, _): &&(String, String)| OPTIONS.contains(&name.as_str());
         parameters.iter().filter(watching).eq(&self.options())
     }
+}
+
+/// Names of functions as texts.
+pub(crate) fn function_names(functions: &[FunctionName]) -> Vec<String> {
+    functions.iter().map(|function| function.as_str().to_owned()).collect()
 }
 
 impl Plan {
@@ -92,8 +108,12 @@ impl Plan {
         let every_tasks = observing.layout_every;
         let layout = (observing.layout || every_tasks > 0)
             .then_some(LayoutSchedule { every_tasks, map: true });
-        let wanted =
-            ObserverOptions { layout, trace: observing.trace, ..ObserverOptions::default() };
+        let wanted = ObserverOptions {
+            layout,
+            trace: observing.trace,
+            functions: observing.functions.clone(),
+            ..ObserverOptions::default()
+        };
         (wanted, observing.options())
     }
 }

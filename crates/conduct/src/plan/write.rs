@@ -15,7 +15,7 @@ use treering_model::{
 
 use super::{
     JobCommands, Judging, Machine, ObservedIn, Observing, Plan, PlannedJob, RANK_TIMEOUT_SECONDS,
-    Stopping,
+    Stopping, function_names,
 };
 
 /// Keys of a section with their values, both as TOML.
@@ -360,6 +360,7 @@ fn observing(observing: &Observing) -> SectionKeys {
         keys.put("trace", observing.trace)
             .put("layout", observing.layout)
             .put_some("layout-every", Some(observing.layout_every).filter(|every| *every > 0))
+            .put_strings("functions", &function_names(&observing.functions))
             .put("in", observing.place.name())
             .put_some("rounds", rounds);
     }

@@ -11,15 +11,15 @@ use treering_engine::{
 };
 use treering_lab::{EraseList, Lab, OwnedDirectory, RemountableFilesystem, RunTree};
 use treering_model::{TrialId, TrialSink};
-use treering_observe::ObserverOptions;
 use treering_observe::layout::LayoutSchedule;
+use treering_observe::{FunctionName, ObserverOptions};
 use treering_script::{ClassicPayload, Footprint, Job, JobRecord, Settings, TargetFacts, Workload};
 
 use super::devices::take_written;
 use super::{RankShare, TrialOutcome, TrialRequest, run_trial, sources, take_named};
 use crate::failure::{Failure, FailureKind};
 use crate::host::{Host, ResultStore};
-use crate::plan::{JobEngine, JobOfRanks, JobPayload, TimedCalls};
+use crate::plan::{JobEngine, JobOfRanks, JobPayload, TimedCalls, function_names};
 use crate::rank_group::Ranks;
 
 /// Options of a native run.
@@ -39,6 +39,8 @@ pub struct NativeOptions {
     pub handicap: String,
     /// True if block traces are recorded.
     pub trace: bool,
+    /// Functions of the kernel whose latencies are measured.
+    pub functions: Vec<FunctionName>,
     /// True if hot data is recorded.
     pub heat: bool,
     /// Half-life of an access's contribution to the temperature.
@@ -232,6 +234,7 @@ impl NativeOptions {
             heat_half_life: self.heat.then_some(self.heat_half_life),
             layout: has_layout.then_some(LayoutSchedule { every_tasks, map: true }),
             trace: self.trace,
+            functions: self.functions.clone(),
             ..ObserverOptions::default()
         }
     }
@@ -296,6 +299,9 @@ impl NativeOptions {
         }
         if self.trace {
             parameters.push(parameter("trace", "true"));
+        }
+        if !self.functions.is_empty() {
+            parameters.push(parameter("functions", &function_names(&self.functions).join(",")));
         }
         parameters
     }

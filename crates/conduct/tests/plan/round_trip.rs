@@ -197,11 +197,16 @@ fn conditions() -> impl Strategy<Value = Conditions> {
 fn observing() -> impl Strategy<Value = Observing> {
     let own = (1u32..100).prop_map(|rounds| (ObservedIn::Own, rounds));
     let place = prop_oneof![own, Just((ObservedIn::Measured, 1))];
-    let wanted = (any::<bool>(), any::<bool>(), 0u32..50, place).prop_map(
-        |(trace, layout, layout_every, (place, rounds))| Observing {
+    let functions = prop_oneof![
+        Just(Vec::new()),
+        Just(vec!["ext4_sync_file".parse().unwrap(), "vfs_write".parse().unwrap()]),
+    ];
+    let wanted = (any::<bool>(), any::<bool>(), 0u32..50, functions, place).prop_map(
+        |(trace, layout, layout_every, functions, (place, rounds))| Observing {
             trace,
             layout,
             layout_every,
+            functions,
             place,
             rounds,
         },

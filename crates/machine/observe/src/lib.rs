@@ -8,6 +8,7 @@ pub mod census;
 mod cgroup;
 mod conditions;
 mod environment;
+mod function_latencies;
 pub mod hot;
 mod hot_error;
 mod hot_requests;
@@ -21,6 +22,7 @@ pub mod tree;
 
 pub use call_latencies::deciding_latency;
 pub use conditions::HostWatch;
+pub use function_latencies::FunctionName;
 pub use noise::{ProbeResult, detectable_difference, probe_noise};
 pub use played_disk::{played_below, played_disk_at};
 
@@ -30,7 +32,7 @@ use std::time::Duration;
 use treering_model::{Artifact, Caution, Fact, Metric, Op, PhaseTotals, TaskTotals};
 
 /// Scope of an observation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ObserverContext<'a> {
     /// Directory under test.
     pub target: &'a Path,
@@ -39,7 +41,7 @@ pub struct ObserverContext<'a> {
 }
 
 /// Optional observations, which take time between phases or load the machine during them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObserverOptions {
     /// Layout surveys.
     pub layout: Option<layout::LayoutSchedule>,
@@ -47,6 +49,8 @@ pub struct ObserverOptions {
     pub heat_half_life: Option<Duration>,
     /// Request tracing of the devices.
     pub trace: bool,
+    /// Functions of the kernel whose latencies are measured.
+    pub functions: Vec<FunctionName>,
     /// Call that the job makes often and waits for, such as fsync: its p99 is primary.
     pub deciding_sync: Option<Op>,
 }
@@ -140,6 +144,7 @@ pub const ALL: &[&dyn Observer] = &[
     &block_trace::BlockTrace,
     &played_disk::PlayedDisks,
     &call_latencies::CallLatencies,
+    &function_latencies::FunctionLatencies,
 ];
 
 /// Findings of all observers before the trial.

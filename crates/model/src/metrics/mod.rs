@@ -28,8 +28,8 @@ pub mod times;
 pub mod trace;
 
 pub use observed::{
-    calls, deferred, device, is_call_latency, is_count_of_work, is_counter, is_observable,
-    is_observation, kernel, observable_names,
+    calls, deferred, device, functions, is_call_latency, is_count_of_work, is_counter,
+    is_observable, is_observation, kernel, observable_names,
 };
 pub use page::page;
 pub use spec::MetricSpec;

@@ -5,6 +5,7 @@ pub(crate) mod artifact;
 pub(crate) mod counters;
 pub(crate) mod dataset;
 pub(crate) mod fresh_copy;
+pub(crate) mod functions;
 pub(crate) mod heat;
 pub(crate) mod image;
 pub(crate) mod layout;

@@ -79,6 +79,16 @@ impl Tracefs {
         file.write_all(text.as_bytes()).map_err(|error| errno(&error))
     }
 
+    /// Appends a text to a file, in one call: a definition of an event or a trigger. Others stay,
+    /// which [`Self::write`] would remove.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn append(&self, name: &str, text: &str) -> Result<(), Errno> {
+        let mut file = self.file(name, OFlags::WRONLY | OFlags::APPEND)?;
+        file.write_all(text.as_bytes()).map_err(|error| errno(&error))
+    }
+
     /// Opens the raw ring pages of a CPU for non-blocking reads.
     ///
     /// # Errors
@@ -98,6 +108,14 @@ impl Tracefs {
         Self::at(self.root.as_fd(), Path::new(&path)).inspect_err(|_| {
             let _nobody_has_it_open = self.remove_instance(name);
         })
+    }
+
+    /// Opens an existing instance.
+    ///
+    /// # Errors
+    /// `ENOENT` if it does not exist, else as `open`.
+    pub fn instance(&self, name: &str) -> Result<Self, Errno> {
+        Self::at(self.root.as_fd(), Path::new(&format!("instances/{name}")))
     }
 
     /// Removes an instance.

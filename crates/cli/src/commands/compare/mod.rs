@@ -102,6 +102,7 @@ fn changes(args: &CompareArgs) -> PlanChanges {
             trace: observe.trace,
             layout: observe.layout,
             layout_every: observe.layout_every,
+            functions: observe.functions.clone(),
             place: observe.observe_in.as_deref().and_then(ObservedIn::from_name),
             rounds: observe.observe_rounds,
         },

@@ -18,9 +18,9 @@ use treering_model::{Accelerator, GuestDisk};
 use super::tree::{Entry, Key, Placed, Value, ValueError};
 use super::values::{
     AbsolutePath, BlockDevices, CacheModeName, Choice, CipherName, Command, ComparedRounds, Datum,
-    DiskName, FilesystemName, ImageName, JobName, KernelName, MetricName, Name, Number, OneOrMany,
-    ParameterName, PayloadName, Percentage, ProgramPath, RankCount, Rate, Size, StoppingRule,
-    VariantName, WholeNumber, WorkloadName,
+    DiskName, FilesystemName, ImageName, JobName, KernelFunction, KernelName, MetricName, Name,
+    Number, OneOrMany, ParameterName, PayloadName, Percentage, ProgramPath, RankCount, Rate, Size,
+    StoppingRule, VariantName, WholeNumber, WorkloadName,
 };
 use crate::plan::error::{Fault, quoted};
 use crate::plan::{Machine, ObservedIn, TimedCalls};
@@ -280,6 +280,7 @@ pub(super) struct ObserveTable {
     pub(super) trace: Key<bool>,
     pub(super) layout: Key<bool>,
     pub(super) layout_every: Key<WholeNumber<1, 1_000_000>>,
+    pub(super) functions: Option<KernelFunctions>,
     pub(super) r#in: Key<Choice<ObservedIn>>,
     pub(super) rounds: Key<WholeNumber<1, 1_000>>,
 }
@@ -329,6 +330,10 @@ pub(super) struct SweepTable(pub(super) Vec<Entry<Datum>>);
 #[derive(Debug, Deserialize)]
 #[serde(rename = "an array of metrics, such as [\"create/mib_per_second\"]")]
 pub(super) struct PrimaryMetrics(pub(super) Vec<Placed<MetricName>>);
+
+#[derive(Debug, Deserialize)]
+#[serde(rename = "an array of functions of the kernel, such as [\"ext4_sync_file\"]")]
+pub(super) struct KernelFunctions(pub(super) Vec<Placed<KernelFunction>>);
 
 #[derive(Debug, Deserialize)]
 #[serde(rename = "an array of parameters, such as [\"command\"]")]

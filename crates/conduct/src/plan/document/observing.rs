@@ -1,6 +1,8 @@
 //! `[observe]`: traces and layouts to record, and the rounds for them.
 
-use super::format::PlanTable;
+use treering_observe::FunctionName;
+
+use super::format::{KernelFunctions, PlanTable};
 use super::tree::Optional;
 use super::values::WholeNumber;
 use crate::plan::error::Fault;
@@ -14,6 +16,7 @@ pub(super) fn observing(top: &PlanTable) -> Result<Observing, Fault> {
         trace: section.trace.value().unwrap_or_default(),
         layout: section.layout.value().unwrap_or_default(),
         layout_every: section.layout_every.value().map_or(0, WholeNumber::small),
+        functions: section.functions.as_ref().map(functions).transpose()?.unwrap_or_default(),
         place: section.r#in.value().map_or(default.place, |place| place.0),
         rounds: section.rounds.value().map_or(default.rounds, WholeNumber::small),
     };
@@ -26,4 +29,18 @@ pub(super) fn observing(top: &PlanTable) -> Result<Observing, Fault> {
         return Err(section.fault(message, "").hint("write trace = true, layout = true, or both"));
     }
     Ok(observing)
+}
+
+/// Functions of the kernel, each once.
+fn functions(array: &KernelFunctions) -> Result<Vec<FunctionName>, Fault> {
+    let mut names: Vec<FunctionName> = Vec::new();
+    for element in &array.0 {
+        let name: FunctionName =
+            element.text().parse().map_err(|why: String| element.fault(why, ""))?;
+        if names.contains(&name) {
+            return Err(element.fault(format!("{} appears twice", name.as_str()), "again"));
+        }
+        names.push(name);
+    }
+    Ok(names)
 }

@@ -58,6 +58,8 @@ words! {
     MetricName = "the name of a metric";
     /// Name of a parameter of a trial.
     ParameterName = "the name of a parameter";
+    /// Function of the kernel.
+    KernelFunction = "the name of a function of the kernel";
     /// Absolute path; the code that knows its key checks the first character.
     AbsolutePath = "a path that begins with /";
     /// Path of the program that ranks run, relative to the plan.

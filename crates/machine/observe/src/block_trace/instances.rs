@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::io::Errno;
 use treering_sys::Tracefs;
 
+use super::probe_events::remove_instance;
+
 /// Name prefix. Process ID, start time of the process in clock ticks since boot, and a serial
 /// number follow: `treering-4711-123456-0`.
 const BEGINNING: &str = "treering-";
@@ -16,7 +18,7 @@ const BEGINNING: &str = "treering-";
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// Name for the next instance of this process.
-pub(super) fn next_name() -> String {
+pub(crate) fn next_name() -> String {
     let process = std::process::id();
     let start = start_time(process).unwrap_or(0);
     format!("{BEGINNING}{process}-{start}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
@@ -57,7 +59,7 @@ impl StaleInstance {
         Tracefs::open().map(|traces| Self::list_in(&traces)).unwrap_or_default()
     }
 
-    pub(super) fn list_in(traces: &Tracefs) -> Vec<Self> {
+    pub(crate) fn list_in(traces: &Tracefs) -> Vec<Self> {
         let names = traces.instances().unwrap_or_default();
         names.into_iter().filter_map(|name| Self::parse(name, start_time)).collect()
     }
@@ -79,8 +81,8 @@ impl StaleInstance {
         self.remove_from(&Tracefs::open()?)
     }
 
-    pub(super) fn remove_from(&self, traces: &Tracefs) -> Result<(), Errno> {
-        traces.remove_instance(&self.name)
+    pub(crate) fn remove_from(&self, traces: &Tracefs) -> Result<(), Errno> {
+        remove_instance(traces, &self.name)
     }
 }
 

@@ -9,6 +9,7 @@ mod error;
 mod instances;
 mod layout;
 mod observer;
+mod probe_events;
 mod recorder;
 mod recording;
 mod source;
@@ -28,7 +29,9 @@ pub use trace_files::{
 };
 
 pub(crate) use devices::mounted_folders;
+pub(crate) use instances::next_name;
 pub(crate) use observer::BlockTrace;
+pub(crate) use probe_events::{probe_events, remove_instance, remove_probes};
 
 /// Tracing method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 pub mod calls;
 pub mod deferred;
 pub mod device;
+pub mod functions;
 pub mod kernel;
 
 use super::spec::MetricSpec;
@@ -22,7 +23,8 @@ pub fn is_observation(name: &str) -> bool {
 /// Reports whether a metric comes from the counters of the kernel and of the devices, which are
 /// read in every trial.
 pub fn is_counter(name: &str) -> bool {
-    [device::ALL, kernel::ALL, deferred::ALL].into_iter().flatten().any(|spec| has(spec, name))
+    let lists = [device::ALL, kernel::ALL, deferred::ALL, functions::ALL];
+    lists.into_iter().flatten().any(|spec| has(spec, name))
 }
 
 /// Metrics that count what the same work took at the devices and in the layout, however long.
@@ -62,7 +64,15 @@ pub fn observable_names() -> Vec<String> {
 
 /// Metrics of observers except the latencies of calls.
 fn all() -> impl Iterator<Item = &'static MetricSpec> {
-    let lists = [trace::ALL, layout::ALL, played::ALL, device::ALL, kernel::ALL, deferred::ALL];
+    let lists = [
+        trace::ALL,
+        layout::ALL,
+        played::ALL,
+        device::ALL,
+        kernel::ALL,
+        deferred::ALL,
+        functions::ALL,
+    ];
     lists.into_iter().flatten()
 }
 

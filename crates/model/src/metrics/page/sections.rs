@@ -3,14 +3,15 @@
 use super::super::spec::MetricSpec;
 use super::super::{
     blogbench, bonnie, calls, command, cpu, dbench, deferred, device, ffsb, filebench, fio,
-    fs_mark, general, kernel, latency, layout, load, played, rates, summary, times, trace,
+    fs_mark, functions, general, kernel, latency, layout, load, played, rates, summary, times,
+    trace,
 };
 
 /// Section of the page: title and metrics.
 pub(super) type Section = (&'static str, &'static [MetricSpec]);
 
 /// All sections.
-pub(super) const SECTIONS: [Section; 22] = [
+pub(super) const SECTIONS: [Section; 23] = [
     ("Rates", rates::ALL),
     ("Times", times::ALL),
     ("CPU", cpu::ALL),
@@ -29,6 +30,7 @@ pub(super) const SECTIONS: [Section; 22] = [
     ("hyperfine and Google Benchmark", general::ALL),
     ("Devices", device::ALL),
     ("Kernel", kernel::ALL),
+    ("Functions of the kernel", functions::ALL),
     ("Deferred work", deferred::ALL),
     ("Block traces", trace::ALL),
     ("Layouts", layout::ALL),

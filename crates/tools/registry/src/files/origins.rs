@@ -3,7 +3,7 @@
 //!
 //! A row is known by everything but its value and its link. If a table says another value for it
 //! than the store, the value was corrected: a trial with the new value takes the place of the old
-//! one, and names it. A table that has a column of labels or commits now is the same table, too.
+//! one, and names it. A table that gains a column of labels, versions, commits or variants is the same table, too.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +20,7 @@ pub(super) const DIGEST_FACT: &str = "import.digest";
 pub(super) const CONTENT_FACT: &str = "import.content";
 /// Fact with the keys of the rows of a table.
 pub(super) const ROWS_FACT: &str = "import.rows";
-/// Fact with the keys that the rows had if the table was without labels or commits before.
+/// Fact with the keys that the rows had if the table was without some of its columns before.
 pub(super) const EARLIER_FACT: &str = "import.earlier";
 /// Fact with the trials whose rows a trial corrects.
 const CORRECTS_FACT: &str = "import.corrects";
@@ -45,24 +45,34 @@ pub(super) fn row_key(trial: &ForeignTrial, metric: &Metric) -> String {
     format!("{}/{:?}/{:?}", digest.text(), metric.unit, metric.better)
 }
 
-/// Keys of a row in a table without labels, without commits, and without both, where they differ
-/// from its own; `-` if none does.
+/// Columns that a table may gain after its rows were imported, by their facts, in the order in which
+/// they name a trial without a label.
+const GAINED: [&str; 3] = [VERSION_FACT, COMMIT_FACT, VARIANT_FACT];
+
+/// Keys of a row in tables without some of its label, version, commit and variant; `-` if it has
+/// none of these.
 pub(super) fn earlier_keys(trial: &ForeignTrial, metric: &Metric) -> String {
-    let name_from = |facts: &[&str]| {
-        let facts = facts.iter().filter_map(|name| trial.facts.iter().find(|f| f.name == *name));
-        facts.map(|fact| fact.value.clone()).next().unwrap_or_default()
+    let own = |name: &str| trial.facts.iter().find(|fact| fact.name == name);
+    let first = |names: &[&str]| names.iter().find_map(|name| own(name)).map(|f| f.value.clone());
+    let has_label = first(&GAINED).unwrap_or_default() != trial.name;
+    let has: Vec<&str> = GAINED.into_iter().filter(|name| own(name).is_some()).collect();
+    let key = |absent: &dyn Fn(&str) -> bool, is_unlabelled: bool| {
+        let kept: Vec<&str> = has.iter().copied().filter(|name| !absent(name)).collect();
+        let name = match has_label && !is_unlabelled {
+            true => trial.name.clone(),
+            false => first(&kept).unwrap_or_default(),
+        };
+        let named = ForeignTrial { name, ..trial.clone() };
+        let is_part = |fact: &Fact| fact.name != LINK_FACT && !absent(&fact.name);
+        digest_without_value(&named, metric, is_part).text()
     };
-    let without_commit = |fact: &Fact| ![LINK_FACT, COMMIT_FACT].contains(&fact.name.as_str());
-    let with_name = |name: String| ForeignTrial { name, ..trial.clone() };
-    let unlabelled = with_name(name_from(&[VERSION_FACT, COMMIT_FACT, VARIANT_FACT]));
-    let bare = with_name(name_from(&[VERSION_FACT, VARIANT_FACT]));
-    let keys = [
-        digest_without_value(&unlabelled, metric, |fact| fact.name != LINK_FACT).text(),
-        digest_without_value(trial, metric, without_commit).text(),
-        digest_without_value(&bare, metric, without_commit).text(),
-    ];
-    let own = digest_without_value(trial, metric, |fact| fact.name != LINK_FACT).text();
-    earlier_words(keys.into_iter().filter(|key| *key != own))
+    let keys = (1..1_u32 << (has.len() + usize::from(has_label))).map(|absent| {
+        let is_absent = |name: &str| {
+            has.iter().position(|own| *own == name).is_some_and(|at| absent >> at & 1 == 1)
+        };
+        key(&is_absent, absent >> has.len() & 1 == 1)
+    });
+    earlier_words(keys)
 }
 
 fn earlier_words(keys: impl Iterator<Item = String>) -> String {
@@ -309,7 +319,10 @@ pub fn take_place(trial: &mut Trial, old: &[Trial]) -> Vec<String> {
         for (row, metric) in of_old.into_iter().zip(&old.metrics) {
             match own.get(&row.key) {
                 Some(at) if rows[*at].key != row.key => {
-                    sentences.push(format!("{} has a label or a commit now", metric.name));
+                    sentences.push(format!(
+                        "{} has a label, version, commit or variant now",
+                        metric.name
+                    ));
                     sentences.extend(correction(&trial.metrics[*at], metric));
                 }
                 Some(at) => sentences.extend(correction(&trial.metrics[*at], metric)),

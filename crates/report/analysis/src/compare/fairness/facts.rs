@@ -45,7 +45,7 @@ impl FactComparison {
 use FactComparison::{Approximate, Bracketed, Exact, Words};
 
 /// Facts that should have the same value, each with the caution that is raised otherwise.
-pub(super) const FACTS: [(&str, Code, FactComparison); 44] = [
+pub(super) const FACTS: [(&str, Code, FactComparison); 51] = [
     ("kernel.release", Code::KernelsDiffer, Exact),
     (BUILD, Code::KernelsDiffer, Exact),
     ("kernel.tainted", Code::KernelSettingsDiffer, Exact),
@@ -90,6 +90,13 @@ pub(super) const FACTS: [(&str, Code, FactComparison); 44] = [
     ("device.nomerges", Code::DevicesDiffer, Exact),
     ("device.writeback_latency_us", Code::DevicesDiffer, Exact),
     ("device.max_io_kib", Code::DevicesDiffer, Exact),
+    ("device.physical_block_bytes", Code::DevicesDiffer, Exact),
+    ("device.zoned", Code::DevicesDiffer, Exact),
+    ("device.rq_affinity", Code::DevicesDiffer, Exact),
+    ("device.io_poll", Code::DevicesDiffer, Exact),
+    ("guest.disk", Code::DevicesDiffer, Exact),
+    ("guest.disk_cache", Code::DevicesDiffer, Exact),
+    ("guest.qemu", Code::MachinesDiffer, Exact),
 ];
 
 /// Build of the kernel: a number, flags and a date.

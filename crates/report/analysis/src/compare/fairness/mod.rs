@@ -2,6 +2,7 @@
 
 mod facts;
 mod measured;
+mod mixed;
 mod one_sided;
 mod order;
 mod places;
@@ -71,6 +72,7 @@ pub(super) fn of_variant(variant: VariantView<'_>) -> Vec<ComparisonCaution> {
             mixed.push(format!("{name} ({})", listed(&values)));
         }
     }
+    mixed.extend(mixed::mixed(&place));
     let cells = variant.rounds.iter().filter_map(|trial| trial.beginning.cell.as_ref());
     let plans: BTreeSet<&str> = cells.map(|cell| cell.digest.as_str()).collect();
     if plans.len() > 1 {

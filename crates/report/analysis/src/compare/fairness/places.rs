@@ -24,7 +24,7 @@ use crate::compare::variant::{Factor, fact};
 
 /// Tolerated relative difference of filesystem capacities. Filesystems reserve different shares, so
 /// only larger differences indicate different devices.
-const SIZE_TOLERANCE: f64 = 0.05;
+pub(super) const SIZE_TOLERANCE: f64 = 0.05;
 /// Tolerated difference of the share in use.
 const FREE_TOLERANCE: f64 = 0.03;
 

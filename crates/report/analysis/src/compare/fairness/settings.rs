@@ -14,7 +14,7 @@ use crate::compare::variant::Factor;
 const INODE_TOLERANCE: f64 = 0.03;
 
 /// Drivers whose devices get new numbers each time.
-const NUMBERED: [&str; 4] = ["loop", "dm", "md", "zram"];
+pub(super) const NUMBERED: [&str; 4] = ["loop", "dm", "md", "zram"];
 
 impl VariantPair<'_> {
     /// Compares settings that are parts of facts, or need several facts.
