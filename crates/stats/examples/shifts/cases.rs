@@ -14,6 +14,8 @@ pub(crate) enum Scatter {
     Outliers,
     /// Normal with a single point ten standard deviations away.
     Spike,
+    /// Normal, with this share of the points twice as large.
+    Doubled(f64),
     /// Normal, with three times the standard deviation in the second half.
     Tripled,
     /// Autoregressive of order one, AR(1), with this correlation of neighbours.
@@ -81,6 +83,7 @@ impl Case {
             Scatter::LogNormal => "log-normal".to_owned(),
             Scatter::Outliers => "10 % outliers of +6 sigma".to_owned(),
             Scatter::Spike => "one spike of ten sigma".to_owned(),
+            Scatter::Doubled(share) => format!("{:.0} % of the points doubled", 100.0 * share),
             Scatter::Tripled => "scatter x 3 from the middle".to_owned(),
             Scatter::Memory(phi) => format!("AR(1) {phi}"),
         };
@@ -107,12 +110,16 @@ impl Case {
             Scatter::Memory(phi) => source.autoregressive(points, phi),
             Scatter::LogNormal => (0..points).map(|_| log_normal(&mut source)).collect(),
             Scatter::HeavyTailed => (0..points).map(|_| heavy_tailed(&mut source)).collect(),
-            Scatter::Normal | Scatter::Spike | Scatter::Tripled => {
+            Scatter::Normal | Scatter::Spike | Scatter::Doubled(_) | Scatter::Tripled => {
                 Noise::Normal.series(points, &mut source)
             }
         };
         match self.scatter {
             Scatter::Spike => values[points / 2] += 10.0,
+            Scatter::Doubled(share) => values
+                .iter_mut()
+                .filter(|_| source.unit() < share)
+                .for_each(|value| *value += 2.0_f64.ln() / self.cov),
             Scatter::Tripled => values[points / 2..].iter_mut().for_each(|value| *value *= 3.0),
             _ => {}
         }

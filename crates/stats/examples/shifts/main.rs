@@ -190,6 +190,18 @@ fn steps() -> Vec<Case> {
     [(30, 0.02), (60, 0.02), (200, 0.02), (30, 0.05), (60, 0.05), (200, 0.05)].map(case).to_vec()
 }
 
+/// Series in which a share of the points is twice as large, without a step and with one.
+fn wild_quiet() -> Vec<Case> {
+    let case = |share: f64| [60, 200].map(|points| Case::quiet(points, Scatter::Doubled(share)));
+    let cases = [0.0, 0.05, 0.10, 0.15].into_iter().flat_map(case);
+    cases.map(|case| Case { cov: 0.02, ..case }).collect()
+}
+
+fn wild_cases() -> Vec<Case> {
+    let with_step = |case| Case { shape: Shape::Step { ratio: 1.1 }, ..case };
+    wild_quiet().into_iter().map(with_step).collect()
+}
+
 /// Series with several steps.
 fn turn_cases() -> Vec<Case> {
     let case = |(points, starts, cov): (usize, &'static [usize], f64)| Case {
@@ -223,6 +235,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     table("A step of 5 % in the middle: found, %", &steps(), ShiftScore::found_percent);
     table("A new level at the end: found, %", &tails(), ShiftScore::found_percent);
     table("Several steps: edges found, %", &turn_cases(), ShiftScore::found_percent);
+    table("A step of 10 % among outliers: found, %", &wild_cases(), ShiftScore::found_percent);
+    table("Outliers without a step: with a shift, %", &wild_quiet(), ShiftScore::alarm_percent);
     alarms_over_looks();
     detected_autocorrelation();
     Ok(())

@@ -132,7 +132,7 @@ pub fn level_shifts(
     require_at_most(values.len(), LONGEST_CHANGE_SERIES)?;
     require_probability("alpha", plan.alpha)?;
     require_count(plan.fewest, 1)?;
-    let noise = largest_scale(&values, scatter).max(plan.smallest_scatter);
+    let noise = largest_scale(&values, |part| scatter(part, plan.smallest_scatter));
     if noise <= 0.0 || values.len() < 2 * plan.fewest {
         return Ok(Vec::new());
     }
@@ -231,8 +231,7 @@ impl<'p> ShiftSearch<'p> {
     /// Comparison of the levels at each start.
     fn comparisons(&self, starts: &[usize]) -> Vec<LevelComparison> {
         let ends = level_bounds(starts, self.points.len());
-        let levels: Vec<LevelEstimate> =
-            ends.windows(2).map(|e| LevelEstimate::from_points(&self.points[e[0]..e[1]])).collect();
+        let levels: Vec<LevelEstimate> = ends.windows(2).map(|e| self.level(e[0]..e[1])).collect();
         let shared = self.scatter_around(&levels, &ends);
         let inflation = (1.0 + self.correlation) / (1.0 - self.correlation);
         let compared = |pair: &[LevelEstimate]| {
@@ -252,23 +251,31 @@ impl<'p> ShiftSearch<'p> {
         let residuals: Vec<f64> = levels.iter().zip(ends.windows(2)).flat_map(of_level).collect();
         let n = residuals.len() as f64;
         let free_share = (n - levels.len() as f64) / n;
-        largest_scale(&residuals, |part| robust_scale(part, free_share * part.len() as f64))
-            .max(self.plan.smallest_scatter)
-            .max(if residuals.len() < FEWEST_FOR_CAUTION { self.noise } else { 0.0 })
+        let smallest = self.plan.smallest_scatter;
+        largest_scale(&residuals, |part| {
+            robust_scale(part, free_share * part.len() as f64, smallest)
+        })
+        .max(if residuals.len() < FEWEST_FOR_CAUTION { self.noise } else { 0.0 })
+    }
+
+    /// Estimate of the level of these points.
+    fn level(&self, points: Range<usize>) -> LevelEstimate {
+        LevelEstimate::from_points(&self.points[points], self.plan.smallest_scatter)
     }
 
     /// Distances of the points of a level from its mean.
     fn residuals(&self, points: Range<usize>) -> Vec<f64> {
-        let points = &self.points[points];
-        let mean = LevelEstimate::from_points(points).mean;
-        points.iter().map(|point| point.value - mean).collect()
+        let mean = self.level(points.clone()).mean;
+        self.points[points].iter().map(|point| point.value - mean).collect()
     }
 
     fn shifts(&self, starts: &[usize]) -> Vec<LevelShift> {
         let ends = level_bounds(starts, self.points.len());
         let comparisons = self.comparisons(starts);
         let shift = |(comparison, ends): (&LevelComparison, &[usize])| {
-            let (first, last) = plausible_splits(&self.points[ends[0]..ends[2]], ends[1] - ends[0]);
+            let points = &self.points[ends[0]..ends[2]];
+            let (first, last) =
+                plausible_splits(points, ends[1] - ends[0], self.plan.smallest_scatter);
             LevelShift {
                 index: ends[1],
                 between: (ends[0] + first, ends[0] + last),
@@ -291,7 +298,7 @@ fn level_bounds(starts: &[usize], points: usize) -> Vec<usize> {
 fn weights(values: &[f64], errors: &[f64]) -> Vec<f64> {
     let squared: Vec<f64> = errors.iter().map(|error| error * error).collect();
     let own = median(&squared).unwrap_or(0.0);
-    let beyond = (scatter(values).powi(2) - own).max(0.0);
+    let beyond = (scatter(values, 0.0).powi(2) - own).max(0.0);
     let typical = beyond + own;
     if typical <= 0.0 {
         return vec![1.0; values.len()];
@@ -301,12 +308,13 @@ fn weights(values: &[f64], errors: &[f64]) -> Vec<f64> {
     squared.iter().map(weight).collect()
 }
 
-/// Points of a level with outliers winsorized.
-fn winsorized(points: &[WeightedPoint]) -> Vec<WeightedPoint> {
+/// Points of a level with outliers winsorized, by a scatter of at least `smallest`.
+fn winsorized(points: &[WeightedPoint], smallest: f64) -> Vec<WeightedPoint> {
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
     let centre = median(&values).unwrap_or(0.0);
     let deviations: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
-    let reach = WINSORIZED_BEYOND * BY_MEDIAN_DEVIATION * median(&deviations).unwrap_or(0.0);
+    let scatter = BY_MEDIAN_DEVIATION * median(&deviations).unwrap_or(0.0);
+    let reach = WINSORIZED_BEYOND * scatter.max(smallest);
     if reach <= 0.0 || points.len() < FEWEST_WITH_OUTLIERS {
         return points.to_vec();
     }
@@ -318,12 +326,12 @@ fn winsorized(points: &[WeightedPoint]) -> Vec<WeightedPoint> {
 }
 
 /// First and last split at which two adjacent levels fit nearly as well as at this split, at 95 %.
-fn plausible_splits(points: &[WeightedPoint], split: usize) -> (usize, usize) {
+fn plausible_splits(points: &[WeightedPoint], split: usize, smallest: f64) -> (usize, usize) {
     // (1 - exp(-c / 2))^2 = .95
     const CRITICAL: f64 = 7.352;
     let squares_around = |at: usize| {
-        LevelEstimate::from_points(&points[..at]).squares
-            + LevelEstimate::from_points(&points[at..]).squares
+        LevelEstimate::from_points(&points[..at], smallest).squares
+            + LevelEstimate::from_points(&points[at..], smallest).squares
     };
     let best = squares_around(split);
     let reach = CRITICAL * best / points.len().saturating_sub(2).max(1) as f64;
@@ -346,8 +354,8 @@ struct LevelEstimate {
 }
 
 impl LevelEstimate {
-    fn from_points(points: &[WeightedPoint]) -> Self {
-        let inner = winsorized(points);
+    fn from_points(points: &[WeightedPoint], smallest_scatter: f64) -> Self {
+        let inner = winsorized(points, smallest_scatter);
         let moved = points.iter().zip(&inner).filter(|(own, drawn)| own.value != drawn.value);
         let moved = moved.count() as f64;
         let weight: f64 = inner.iter().map(|point| point.weight).sum();
@@ -436,12 +444,12 @@ pub fn newest_differs(level: &[HistoryPoint], smallest_scatter: f64) -> Option<N
     }
     let others: Vec<WeightedPoint> =
         others.iter().map(|p| WeightedPoint { value: p.value, weight: 1.0 }).collect();
-    let mean = LevelEstimate::from_points(&others).mean;
+    let mean = LevelEstimate::from_points(&others, smallest_scatter).mean;
     let change = newest.value - mean;
     let prediction = |count: usize| -> Option<f64> {
         let part = others.get(others.len() - count..)?;
         let freedom = part.len() as f64 - 1.0;
-        let scatter = LevelEstimate::from_points(part).squares / freedom;
+        let scatter = LevelEstimate::from_points(part, smallest_scatter).squares / freedom;
         let scatter = scatter.max(smallest_scatter * smallest_scatter);
         let error = (scatter * (1.0 + 1.0 / others.len() as f64)).sqrt();
         let as_far = part.iter().filter(|p| (p.value - mean).abs() >= change.abs()).count() as f64;

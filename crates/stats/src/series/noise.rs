@@ -12,6 +12,8 @@ pub(crate) const BY_MEDIAN_DEVIATION: f64 = 1.4826;
 /// standard normal deviations that are winsorized there.
 const WINSORIZED_BEYOND: f64 = 2.0;
 const WINSORIZED_SQUARE: f64 = 0.920_537;
+/// Largest scale relative to that from the median of the distances.
+const MOST_GROWTH: f64 = 1.5;
 /// Correlation of neighbours times the square root of the number of points. For independent points,
 /// the estimate is below the first in 92 of 100 series and below the second in 95; the third is its
 /// standard deviation.
@@ -28,20 +30,23 @@ const FEWEST_FOR_MEMORY: usize = 8;
 pub(crate) const FEWEST_FOR_CAUTION: usize = 20;
 
 /// Standard deviation of deviations around zero, consistent for normal ones, with outliers
-/// winsorized.
-pub(crate) fn robust_scale(deviations: &[f64], freedom: f64) -> f64 {
+/// winsorized: not below `smallest`, and without it the root mean square if most deviations are 0.
+pub(crate) fn robust_scale(deviations: &[f64], freedom: f64, smallest: f64) -> f64 {
     let distances: Vec<f64> = deviations.iter().map(|deviation| deviation.abs()).collect();
     let root_mean_square = (distances.iter().map(|d| d * d).sum::<f64>() / freedom).sqrt();
-    let mut scale = BY_MEDIAN_DEVIATION * median(&distances).unwrap_or(0.0);
+    let by_median = BY_MEDIAN_DEVIATION * median(&distances).unwrap_or(0.0);
+    let mut scale = by_median.max(smallest);
     if scale <= 0.0 {
         return if root_mean_square.is_finite() { root_mean_square } else { 0.0 };
     }
+    // Many outliers would let the scale grow without limit.
+    let most = MOST_GROWTH * scale;
     for _ in 0..12 {
         let reach = WINSORIZED_BEYOND * scale;
         let squares: f64 = distances.iter().map(|distance| distance.min(reach).powi(2)).sum();
-        scale = (squares / freedom / WINSORIZED_SQUARE).sqrt();
+        scale = (squares / freedom / WINSORIZED_SQUARE).sqrt().min(most);
     }
-    scale
+    scale.max(smallest)
 }
 
 /// Largest scale among the whole series and its two halves, so that points of the noisier half are
@@ -51,10 +56,11 @@ pub(crate) fn largest_scale(values: &[f64], scale: impl Fn(&[f64]) -> f64) -> f6
     scale(values).max(scale(first)).max(scale(second))
 }
 
-/// Standard deviation of the points around their levels, from differences between neighbours.
-pub(crate) fn scatter(values: &[f64]) -> f64 {
+/// Standard deviation of the points around their levels, from differences between neighbours, and at
+/// least `smallest`.
+pub(crate) fn scatter(values: &[f64], smallest: f64) -> f64 {
     let steps = steps(values, 1, &[]);
-    robust_scale(&steps, steps.len() as f64)
+    robust_scale(&steps, steps.len() as f64, smallest)
 }
 
 /// Differences of points `lag` apart, except across the start of a new level.
@@ -94,7 +100,7 @@ pub(crate) fn memory(values: &[f64], starts: &[usize]) -> Option<SeriesMemory> {
     if 2 * equal >= neighbours.len() {
         return None;
     }
-    let variance = |steps: &[f64]| robust_scale(steps, steps.len() as f64).powi(2);
+    let variance = |steps: &[f64]| robust_scale(steps, steps.len() as f64, 0.0).powi(2);
     let correlation = variance(&steps(values, 2, starts)) / variance(&neighbours) - 1.0;
     let root = (values.len() as f64).sqrt();
     Some(SeriesMemory {
@@ -127,10 +133,10 @@ mod tests {
         let mut rough = quiet.clone();
         rough[20..].iter_mut().for_each(|value| *value += 50.0);
         rough[70] += 900.0;
-        assert!((scatter(&rough) / scatter(&quiet) - 1.0).abs() < 0.1);
-        assert!((scatter(&quiet) / 0.289 - 1.0).abs() < 0.2, "{}", scatter(&quiet));
-        assert_eq!(robust_scale(&[], 0.0), 0.0);
-        assert!(robust_scale(&[0.0, 0.0, 0.0, 2.0], 4.0) > 0.9, "most are equal");
+        assert!((scatter(&rough, 0.0) / scatter(&quiet, 0.0) - 1.0).abs() < 0.1);
+        assert!((scatter(&quiet, 0.0) / 0.289 - 1.0).abs() < 0.2, "{}", scatter(&quiet, 0.0));
+        assert_eq!(robust_scale(&[], 0.0, 0.0), 0.0);
+        assert!(robust_scale(&[0.0, 0.0, 0.0, 2.0], 4.0, 0.0) > 0.9, "most are equal");
     }
 
     #[test]

@@ -73,11 +73,16 @@ impl SeriesScale {
         }
     }
 
-    /// Ratio of the values at two positions; infinite if the first value is not positive.
-    pub(super) fn ratio(self, from: f64, to: f64) -> f64 {
+    /// Ratio of the values at two positions; infinite if the first value is not clearly above zero:
+    /// a count below 1, or a value below twice the uncertainty of the change.
+    pub(super) fn ratio(self, from: f64, to: f64, uncertainty: f64) -> f64 {
+        let least = match self {
+            Self::Counts => 1.0,
+            Self::Ratios | Self::Values => 2.0 * uncertainty,
+        };
         match (self, self.value(from)) {
             (Self::Ratios, _) => (to - from).exp(),
-            (_, before) if before > 0.0 => self.value(to) / before,
+            (_, before) if before > 0.0 && before >= least => self.value(to) / before,
             _ => f64::INFINITY,
         }
     }

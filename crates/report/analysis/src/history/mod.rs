@@ -271,13 +271,14 @@ fn judge(
             &gathered.points[before..shift.index],
             &gathered.points[shift.index..after],
         );
-        let ratio = |change: f64| scale.ratio(old, old + change);
+        let uncertainty = shift.interval.map_or(0.0, |it| (it.high - it.low) / 2.0);
+        let ratio = |change: f64| scale.ratio(old, old + change, uncertainty);
         let interval = shift.interval.map(|change| (ratio(change.low), ratio(change.high)));
         LevelShift {
             index: shift.index,
             between: shift.between,
             levels: (scale.value(old), scale.value(new)),
-            ratio: scale.ratio(old, new),
+            ratio: scale.ratio(old, new, uncertainty),
             interval: interval.filter(|(low, _)| low.is_finite()),
             p_value: shift.p_value,
             is_worse: is_worse(shift.change()),
@@ -300,7 +301,7 @@ fn judge(
             .map_or(told, |(own, placed)| scale.level(placed.value, std::slice::from_ref(own)));
         Ok(SuspectPoint {
             level: scale.value(told),
-            ratio: scale.ratio(told, newest_place),
+            ratio: scale.ratio(told, newest_place, 0.0),
             p_value: newest.p_value,
             is_worse: is_worse(newest.change),
             points_needed: points_to_decide(points, level, &newest, &plan, MOST_FURTHER_POINTS)?,
