@@ -14,7 +14,7 @@ mod noise;
 use cases::{Case, Scatter, Shape};
 use methods::Method;
 use treering_stats::{
-    HistoryPoint, NOISE_PLAN, SHIFT_PLAN, level_shifts, newest_differs, noise_shift,
+    HistoryPoint, NOISE_PLAN, SHIFT_PLAN, ShiftPlan, level_shifts, newest_differs, noise_shift,
 };
 
 /// Number of edges found within two points, and of series with a detected shift.
@@ -84,6 +84,27 @@ fn short_histories_whose_scatter_triples_seldom_have_an_alarm() {
         let (_, alarms) = score(Method::Treering, &Case::quiet(points, Scatter::Tripled), 600);
         assert!(alarms <= 28, "{points} points: {alarms} of 600");
     }
+}
+
+#[test]
+fn outliers_seldom_hide_a_step_and_are_none() {
+    let quiet = Case { cov: 0.02, ..Case::quiet(60, Scatter::Doubled(0.1)) };
+    let step = Case { shape: Shape::Step { ratio: 1.1 }, ..quiet };
+    let (found, _) = score(Method::ALL[0], &step, 100);
+    let (_, alarms) = score(Method::ALL[0], &quiet, 100);
+    assert!(found >= 80 && alarms <= 5, "found {found}, alarms {alarms} of 100");
+}
+
+#[test]
+fn one_wild_count_hides_no_later_counts() {
+    let mut counts = [0.0; 40];
+    counts[8] = 450.0_f64.sqrt() * 2.0;
+    counts[25..].iter_mut().enumerate().for_each(|(at, count)| *count = 4.0 + (at % 3) as f64);
+    let point = |value: &f64| HistoryPoint { value: *value, standard_error: 0.0 };
+    let plan = ShiftPlan { smallest_scatter: 1.0, ..SHIFT_PLAN };
+    let points: Vec<HistoryPoint> = counts.iter().map(point).collect();
+    let shifts = level_shifts(&points, &plan).unwrap();
+    assert_eq!(shifts.iter().map(|shift| shift.index).collect::<Vec<_>>(), [25]);
 }
 
 #[test]

@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::describe::mean;
 use crate::distribution::{f_survival, t_quantile};
 use crate::input::{require_count, require_positive, require_same_length};
 use crate::{Interval, IntervalMethod, StatsError};
@@ -55,8 +54,8 @@ impl Scalability {
     }
 }
 
-/// Fits the model to throughputs measured in rounds. If each round has every number of clients
-/// once, effects common to a round are removed first.
+/// Fits the model to throughputs measured in rounds. If each round has more than half of the numbers
+/// of clients, each at most once, effects common to a round are removed first.
 ///
 /// # Errors
 /// If there are fewer than [`FEWEST_SIZES`] different numbers, or a value is not positive.
@@ -69,23 +68,49 @@ pub fn paired_scalability(
     require_same_length(clients.len(), rounds.len())?;
     require_same_length(throughputs.len(), rounds.len())?;
     require_positive(throughputs)?;
-    let distinct: BTreeSet<u32> = rounds.iter().copied().collect();
-    let cells: BTreeSet<(u32, u64)> =
-        rounds.iter().zip(clients).map(|(round, clients)| (*round, clients.to_bits())).collect();
-    let sizes: BTreeSet<u64> = clients.iter().map(|clients| clients.to_bits()).collect();
-    if cells.len() != rounds.len() || cells.len() != distinct.len() * sizes.len() {
-        return fit(clients, throughputs, 0, confidence);
-    }
     let logs: Vec<f64> = throughputs.iter().map(|throughput| throughput.ln()).collect();
-    let typical = mean(&logs);
-    let of_round = |round: u32| {
-        let logs = rounds.iter().zip(&logs).filter(|(other, _)| **other == round);
-        mean(&logs.map(|(_, log)| *log).collect::<Vec<f64>>())
+    let Some(effects) = round_effects(clients, &logs, rounds) else {
+        return fit(clients, throughputs, 0, confidence);
     };
-    let effects: BTreeMap<u32, f64> =
-        distinct.iter().map(|round| (*round, of_round(*round) - typical)).collect();
     let adjusted = logs.iter().zip(rounds).map(|(log, round)| (log - effects[round]).exp());
-    fit(clients, &adjusted.collect::<Vec<f64>>(), distinct.len().saturating_sub(1), confidence)
+    fit(clients, &adjusted.collect::<Vec<f64>>(), effects.len().saturating_sub(1), confidence)
+}
+
+/// Number of times that the effects of rounds and of sizes are estimated in turns. Without missing
+/// cells the first is the last.
+const TURNS: usize = 100;
+
+/// Effect of each round on the logarithms of its throughputs, in a model of two effects; `None` if
+/// a size occurs twice in a round, or a round has only half of the sizes: then two rounds may share
+/// none, and are not compared.
+fn round_effects(clients: &[f64], logs: &[f64], rounds: &[u32]) -> Option<BTreeMap<u32, f64>> {
+    let sizes: Vec<u64> = clients.iter().map(|clients| clients.to_bits()).collect();
+    let cells: BTreeSet<(u32, u64)> = rounds.iter().copied().zip(sizes.iter().copied()).collect();
+    let all_sizes: BTreeSet<u64> = sizes.iter().copied().collect();
+    let in_round = |round: u32| rounds.iter().filter(|other| **other == round).count();
+    let is_known = |round: &u32| 2 * in_round(*round) > all_sizes.len();
+    if cells.len() != rounds.len() || !rounds.iter().all(is_known) {
+        return None;
+    }
+    let mut of_rounds: BTreeMap<u32, f64> = rounds.iter().map(|round| (*round, 0.0)).collect();
+    for _ in 0..TURNS {
+        let without_rounds = logs.iter().zip(rounds).map(|(log, round)| log - of_rounds[round]);
+        let of_sizes = means_by(&sizes, without_rounds);
+        let without_sizes = logs.iter().zip(&sizes).map(|(log, size)| log - of_sizes[size]);
+        of_rounds = means_by(rounds, without_sizes);
+    }
+    Some(of_rounds)
+}
+
+/// Mean of the values of each key.
+fn means_by<K: Copy + Ord>(keys: &[K], values: impl Iterator<Item = f64>) -> BTreeMap<K, f64> {
+    let mut sums: BTreeMap<K, (f64, f64)> = BTreeMap::new();
+    for (key, value) in keys.iter().zip(values) {
+        let (sum, count) = sums.entry(*key).or_default();
+        *sum += value;
+        *count += 1.0;
+    }
+    sums.into_iter().map(|(key, (sum, count))| (key, sum / count)).collect()
 }
 
 /// Fits the model; `spent` is the number of degrees of freedom already used by the round effects.
@@ -413,10 +438,15 @@ mod tests {
             |fitted: &Scalability| fitted.contention_interval.high - fitted.contention_interval.low;
         assert!(2.0 * width(&paired) < width(&pooled), "{paired:?} {pooled:?}");
         assert!(paired.contention_interval.contains(0.03), "{paired:?}");
-        // Rounds that lack a size are not paired.
+        // A trial that is missing changes little.
         let few = sizes.len() - 1;
-        let fitted = paired_scalability(&sizes[..few], &measured[..few], &rounds[..few], 0.95);
-        assert_eq!(fitted, scalability(&sizes[..few], &measured[..few], 0.95));
+        let fitted =
+            paired_scalability(&sizes[..few], &measured[..few], &rounds[..few], 0.95).unwrap();
+        assert!(width(&fitted) < 1.5 * width(&paired), "{fitted:?} {paired:?}");
+        // Rounds that may share no size cannot be paired.
+        let halves: Vec<u32> = sizes.iter().map(|size| u32::from(*size > 8.0)).collect();
+        let fitted = paired_scalability(&sizes, &measured, &halves, 0.95);
+        assert_eq!(fitted, scalability(&sizes, &measured, 0.95));
         assert!(paired_scalability(&sizes, &measured, &rounds[..few], 0.95).is_err());
     }
 
