@@ -217,7 +217,8 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
     fn run_program(&mut self, program: &ExternalProgram) -> Result<ProgramEnd, EngineError> {
         self.end_phase(Ok(()))?;
         self.interrupted()?;
-        if self.programs.is_none() {
+        // A server that a program left running keeps the filesystem busy.
+        if self.programs.as_ref().is_none_or(ProgramRunner::has_ended) {
             self.renew_between_phases()?;
         }
         let programs = self.programs.get_or_insert_with(ProgramRunner::default);

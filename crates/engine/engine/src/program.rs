@@ -39,6 +39,11 @@ impl ProgramRunner {
         place.program(program, clock, stop).map_err(cannot)
     }
 
+    /// True if no process that the programs started still runs.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.outlived.as_ref().is_none_or(|processes| processes.left().is_empty())
+    }
+
     /// Reports the phases of the last program, numbered from `number`.
     pub(crate) fn report(
         &mut self,

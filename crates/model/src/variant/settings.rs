@@ -211,7 +211,10 @@ const FOLLOWING_FACTS: [(&str, &[&str]); 24] = [
     ),
     ("sysctl.vm.dirty_expire_centisecs", &["memory.dirty_expire_centisecs"]),
     ("sysfs./sys/kernel/mm/transparent_hugepage/enabled", &["memory.transparent_hugepages"]),
-    ("sysfs.queue/scheduler", &["device.scheduler", "device.nr_requests"]),
+    (
+        "sysfs.queue/scheduler",
+        &["device.scheduler", "device.nr_requests", "device.writeback_latency_us"],
+    ),
     ("sysfs.queue/read_ahead_kb", &["device.read_ahead_kib"]),
     ("sysfs.bdi/read_ahead_kb", &["device.read_ahead_kib"]),
     ("sysfs.queue/write_cache", &["device.write_cache", "device.read_ahead_kib"]),

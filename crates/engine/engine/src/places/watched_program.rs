@@ -257,7 +257,7 @@ impl OrphanReaper {
     }
 
     /// Processes that still run; those that have ended are reaped first.
-    fn left(&self) -> Vec<u32> {
+    pub(crate) fn left(&self) -> Vec<u32> {
         let ours = children().into_iter().filter(|process| !self.existing.contains(process));
         ours.filter(|process| matches!(take_ended(*process), Ok(None))).collect()
     }

@@ -100,7 +100,8 @@ fn add(sums: &mut Vec<CallSum>, op: Op, calls: u64, latency: &Latency) {
     }
 }
 
-/// Metrics of one part of the trial. The p99 of the call that `decides` is primary.
+/// Metrics of one part of the trial. The p99 of the call that `decides` is primary, or the median if
+/// there are too few calls for it.
 fn metrics(sums: &[CallSum], scope: &Scope, decides: Option<Op>) -> Vec<Metric> {
     let of_call = |sum: &CallSum| {
         let timed = sum.latency.samples();
@@ -116,7 +117,8 @@ fn metrics(sums: &[CallSum], scope: &Scope, decides: Option<Op>) -> Vec<Metric> 
         let quantiles = QUANTILES.iter().filter(|(.., least)| timed >= *least);
         let mut metrics: Vec<Metric> = quantiles
             .map(|&(word, share, _)| {
-                let is_primary = decides == Some(sum.op) && word == DECIDING;
+                let deciding = if timed < FEWEST_TO_DECIDE { WITH_FEW } else { DECIDING };
+                let is_primary = decides == Some(sum.op) && word == deciding;
                 metric(word, sum.latency.quantile_ns(share)).primary_if(is_primary)
             })
             .collect();
@@ -129,8 +131,11 @@ fn metrics(sums: &[CallSum], scope: &Scope, decides: Option<Op>) -> Vec<Metric> 
     sums.iter().flat_map(of_call).collect()
 }
 
-/// Statistic of syncs that decides comparisons.
+/// Statistic of syncs that decides comparisons, the fewest timed calls for it, and the statistic
+/// that decides with fewer.
 const DECIDING: &str = "p99";
+const FEWEST_TO_DECIDE: u64 = 100;
+const WITH_FEW: &str = "p50";
 
 /// Full name of the metric that decides comparisons of a job that makes this call often.
 pub fn deciding_latency(op: Op) -> Metric {

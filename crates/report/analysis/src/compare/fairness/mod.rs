@@ -12,7 +12,7 @@ mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use treering_model::{CautionCode, STEP_FACT, Trial, WorkLimit, counted};
+use treering_model::{CautionCode, PhaseTotals, STEP_FACT, Trial, WorkLimit, counted};
 use treering_stats::median;
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
@@ -218,8 +218,8 @@ const COMMAND: &str = "command";
 fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
     type TrialAmount = fn(&Trial) -> u64;
     let kinds: [(&str, TrialAmount); 3] = [
-        ("files", |trial| trial.phases.iter().map(|phase| phase.files).sum()),
-        ("bytes", |trial| trial.phases.iter().map(|phase| phase.bytes).sum()),
+        ("files", |trial| working_phases(trial).map(|phase| phase.files).sum()),
+        ("bytes", |trial| working_phases(trial).map(|phase| phase.bytes).sum()),
         ("operations", operations),
     ];
     let work = baseline.iter().chain(contender).map(|trial| work_of(trial)).next();
@@ -279,9 +279,19 @@ fn work_of(trial: &Trial) -> WorkLimit {
     fact(trial, WorkLimit::FACT).map_or(WorkLimit::Fixed, WorkLimit::from_name)
 }
 
+/// Phase in which a job lays out its files, which is preparation and no work of the job: one may
+/// write them and another only allocate them.
+const LAYOUT_PHASE: &str = "setup";
+
+/// Phases in which a trial did its work; all of them if it has no others.
+fn working_phases(trial: &Trial) -> impl Iterator<Item = &PhaseTotals> {
+    let has_others = trial.phases.iter().any(|phase| phase.name != LAYOUT_PHASE);
+    trial.phases.iter().filter(move |phase| !has_others || phase.name != LAYOUT_PHASE)
+}
+
 /// Number of operations of a trial: tasks of its phases, or tasks summarised by its metrics.
 fn operations(trial: &Trial) -> u64 {
-    let of_phases: u64 = trial.phases.iter().map(|phase| u64::from(phase.tasks)).sum();
+    let of_phases: u64 = working_phases(trial).map(|phase| u64::from(phase.tasks)).sum();
     let of_metrics = || trial.metrics.iter().map(|metric| metric.tasks).sum();
     if of_phases > 0 { of_phases } else { of_metrics() }
 }

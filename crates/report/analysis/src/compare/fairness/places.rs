@@ -341,7 +341,12 @@ impl VariantPair<'_> {
     /// Compares the used space before the trials. A filesystem made for the trial counts as empty,
     /// whatever it reserves.
     fn room(&mut self) {
-        let is_fresh = |variant: &VariantFacts<'_>| !variant.values(MKFS).is_empty();
+        // Memory needs no mkfs.
+        let is_planned = self.contender.variant.factor == Factor::Variant;
+        let is_fresh = |variant: &VariantFacts<'_>| {
+            let is_memory = variant.values(TYPE).iter().all(|kind| *kind == "tmpfs");
+            !variant.values(MKFS).is_empty() || is_planned && is_memory
+        };
         if is_fresh(&self.baseline) && is_fresh(&self.contender) {
             return;
         }
