@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use treering_guest::GuestModule;
-use treering_model::{Accelerator, CautionCode, Ending, Trial};
+use treering_model::{Accelerator, CautionCode, Ending, Scope, Trial};
 use treering_store::{Access, Filter, LoadDetail, Store};
 use treering_testkit::{FinishedCommand, LoopFs, Program, is_root, skip, temp_dir};
 
@@ -210,6 +210,40 @@ fn layers_are_built_in_a_guest_by_its_kernel() {
         let written = trial.metrics.iter().find(|metric| metric.name == "device_written_bytes");
         assert!(written.is_some_and(|metric| metric.value > 400_000.0), "{name}: {written:?}");
     }
+}
+
+#[test]
+fn functions_of_the_kernel_are_timed_in_a_guest() {
+    let Some((program, kernels)) = prepared() else { return };
+    let _alone = only_release();
+    let place = temp_dir();
+    let plan = place.path().join("plan.toml");
+    let text = format!(
+        "rounds = 1\nwarm-up = false\n[device]\nloop = \"256MiB\"\nsparse = true\n\
+         [observe]\nfunctions = [\"ext4_sync_file\", \"vfs_no_such_function\"]\n\
+         in = \"measured\"\n\
+         [[variant]]\nname = \"ext4\"\nfilesystem = \"ext4\"\nkernel = {:?}\n\
+         [[job]]\nworkload = \"fs_mark\"\noptions = {{ files = 100, size = 4096 }}\n",
+        &kernels[0]
+    );
+    std::fs::write(&plan, text).unwrap();
+    let (ran, kept) = in_guests(place.path(), |store| {
+        let words = ["compare", plan.to_str().unwrap(), "--store", store.to_str().unwrap()];
+        program.run(words.iter().chain(&["--quiet"]))
+    });
+    let [trial] = &kept[..] else { panic!("{ran}") };
+    assert_eq!(trial.ending, Ending::Completed, "{ran}");
+    let metric = |name: &str, scope: Scope| {
+        let mut metrics = trial.metrics.iter();
+        metrics.find(|metric| metric.name == name && metric.scope == scope).map(|m| m.value)
+    };
+    let calls = metric("function_ext4_sync_file_calls", Scope::Trial);
+    assert!(calls.is_some_and(|calls| calls >= 100.0), "{calls:?} {:?}", trial.cautions);
+    let mean = metric("function_ext4_sync_file_mean_nanoseconds", Scope::Trial).unwrap();
+    let fsync = metric("fsync_call_latency_max_nanoseconds", Scope::Trial).unwrap();
+    assert!(mean > 1_000.0 && mean < fsync, "{mean} of at most {fsync}");
+    let why = trial.cautions.iter().find(|it| it.message.contains("vfs_no_such_function"));
+    assert!(why.is_some_and(|it| it.message.contains("no such function")), "{:?}", trial.cautions);
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use treering_model::metrics::is_count_of_work;
 use treering_model::{CautionCode, PhaseTotals, STEP_FACT, Trial, WorkLimit, counted};
 use treering_stats::median;
 
@@ -121,7 +122,8 @@ pub(super) fn of_job(
         return cautions;
     }
     // Amounts of work are comparable only if both trials of a pair completed.
-    let unequal = unequal_work(&baseline, &contender);
+    let mut unequal = unequal_work(&baseline, &contender);
+    unequal.extend(timed_counts(&baseline, &contender, terms));
     let about = format!("{label}: a trial of '{}' against one of '{}': ", names.0, names.1);
     // Options that a variant changes in the plan may change the amount of work.
     let is_declared = baseline.iter().chain(&contender).any(|trial| changed_job(trial).is_some());
@@ -246,6 +248,37 @@ fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
         }
     }
     differences
+}
+
+/// Describes primary counts of jobs that end by time, if one side did more in it: whoever does more
+/// also writes more.
+fn timed_counts(
+    baseline: &[&Trial],
+    contender: &[&Trial],
+    terms: &ComparisonTerms,
+) -> Option<String> {
+    let mut trials = baseline.iter().chain(contender);
+    if !trials.any(|trial| work_of(trial) == WorkLimit::Timed) {
+        return None;
+    }
+    let name = |full: &String| full.rsplit('/').next().unwrap_or_default().to_owned();
+    let counts: Vec<String> =
+        terms.primary.iter().map(name).filter(|name| is_count_of_work(name)).collect();
+    let done = |trials: &[&Trial]| {
+        let bytes: Vec<f64> = trials
+            .iter()
+            .map(|trial| working_phases(trial).map(|phase| phase.bytes).sum::<u64>() as f64)
+            .collect();
+        median(&bytes).unwrap_or_default()
+    };
+    let (left, right) = (done(baseline), done(contender));
+    let is_unequal = (left - right).abs() > left.max(right) * DRAWN_SLACK;
+    (is_unequal && !counts.is_empty()).then(|| {
+        format!(
+            "{left} and {right} bytes until time ended the job, whose {} is judged",
+            counts.join(", ")
+        )
+    })
 }
 
 /// Describes differences between the median trials of both variants in the metrics that the user
