@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use treering_model::metrics::{cpu, is_observable, observable_names, times};
+use treering_model::metrics::{cpu, is_call_latency, is_observable, observable_names, times};
 use treering_model::nearest::{MetricEdits, PHASE_PREFIX};
 use treering_model::{Metric, Scope};
 use treering_observe::deciding_latency;
@@ -54,13 +54,19 @@ impl<'j> ForeseenMetrics<'j> {
         {
             return true;
         }
-        let Some((part, last)) = name.rsplit_once('/') else { return is_observable(name) };
+        let Some((part, last)) = name.rsplit_once('/') else { return self.may_observe(name) };
         if let Some(phase) = part.strip_prefix(PHASE_PREFIX) {
-            return (PHASE_METRICS.contains(&last) || is_observable(last))
+            return (PHASE_METRICS.contains(&last) || self.may_observe(last))
                 && self.may_have_phase(phase);
         }
         let is_kind = |metric: &Metric| matches!(&metric.scope, Scope::Kind(kind) if kind == part);
         KIND_METRICS.contains(&last) && self.metrics.iter().any(is_kind)
+    }
+
+    /// True if observers can give a metric of this name for the job: calls of other programs are not
+    /// timed.
+    fn may_observe(&self, name: &str) -> bool {
+        is_observable(name) && !(self.planned.job.is_by_program() && is_call_latency(name))
     }
 
     /// False if the phases of the job are known and do not include this one.
@@ -121,7 +127,11 @@ fn names_of(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> Vec<String> {
         }));
     }
     let observed = observable_names().into_iter();
-    names.extend(observed.filter(|name| MetricEdits::between(unknown, name).are_slips()));
+    let may_be_meant = |name: &String| {
+        MetricEdits::between(unknown, name).are_slips()
+            && jobs.iter().any(|job| job.may_observe(name))
+    };
+    names.extend(observed.filter(may_be_meant));
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(name.clone()));
     names
