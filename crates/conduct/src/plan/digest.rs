@@ -197,6 +197,10 @@ impl DigestWriter {
             if !guest.append.is_empty() {
                 self.word(&guest.append);
             }
+            if let Some(root) = &guest.root {
+                self.word("root");
+                self.path(root);
+            }
         }
     }
 

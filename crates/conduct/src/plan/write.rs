@@ -149,7 +149,8 @@ fn guest(guest: &GuestSpec) -> SectionKeys {
         .put("disk", guest.disk.name())
         .put_some("accelerator", guest.accelerator.map(Accelerator::name))
         .put_some("timeout", Some(timeout).filter(|it| *it != GuestSpec::TIMEOUT_SECONDS))
-        .put_some("append", Some(&guest.append).filter(|words| !words.is_empty()));
+        .put_some("append", Some(&guest.append).filter(|words| !words.is_empty()))
+        .put_some("root", guest.root.as_ref().map(|root| root.to_string_lossy().into_owned()));
     keys
 }
 

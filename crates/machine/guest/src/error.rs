@@ -68,6 +68,14 @@ pub enum GuestError {
         /// Reason.
         why: String,
     },
+    /// A directory cannot be the root of guests.
+    #[error("{} cannot be the root of the guests: {why}", directory.display())]
+    Root {
+        /// Directory of the host.
+        directory: PathBuf,
+        /// Reason.
+        why: String,
+    },
     /// QEMU cannot be started.
     #[error("QEMU cannot be started: {why}")]
     Qemu {
@@ -99,6 +107,10 @@ impl GuestError {
                 Some("use the static program: `make build` makes it, `make install` installs it")
             }
             Self::Qemu { .. } => Some("install QEMU (apt install qemu-system-x86)"),
+            Self::Root { .. } => Some(
+                "root = \"/\" needs kernels with overlay and virtiofs, and virtiofsd (apt install \
+                 virtiofsd, or qemu-system-common), or kernels with overlay and 9p",
+            ),
             Self::Io { .. } | Self::Package { .. } => None,
         }
     }

@@ -66,6 +66,10 @@ pub struct GuestSpec {
     /// Words that are added to the kernel's command line; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub append: String,
+    /// Directory of the host that guests have as their root, read-only with tmpfs over it; `None`
+    /// for guests with nothing of the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<PathBuf>,
 }
 
 impl GuestSpec {
@@ -88,6 +92,7 @@ impl GuestSpec {
             accelerator: None,
             timeout_seconds: Self::TIMEOUT_SECONDS,
             append: String::new(),
+            root: None,
         }
     }
 }

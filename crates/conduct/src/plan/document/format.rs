@@ -271,6 +271,7 @@ pub(super) struct GuestTable {
     /// Emulated kernels need at least 10 s to boot.
     pub(super) timeout: Key<WholeNumber<10, 86_400>>,
     pub(super) append: Key<String>,
+    pub(super) root: Key<String>,
 }
 
 /// Traces and layouts to record.

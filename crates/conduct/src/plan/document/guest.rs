@@ -27,6 +27,7 @@ pub(super) fn guest(section: &GuestTable) -> Result<GuestSpec, Fault> {
             .timeout
             .value()
             .map_or(default.timeout_seconds, WholeNumber::small),
+        root: section.root.as_ref().map(|path| root(path)).transpose()?,
         append: section.append.as_ref().map(|words| append(words)).transpose()?.unwrap_or_default(),
         ..default
     };
@@ -45,6 +46,16 @@ const APPEND_BYTES_MAX: usize = 1024;
 /// Kernel parameters that the guest sets itself.
 const RESERVED_PARAMETERS: [&str; 7] =
     ["init", "rdinit", "root", "console", "panic", "oops", "initrd"];
+
+/// Checks the path of the root that guests share with the host.
+fn root(path: &Placed<String>) -> Result<PathBuf, Fault> {
+    let root = PathBuf::from(path.text());
+    if root.is_absolute() {
+        return Ok(root);
+    }
+    let message = format!("{} is not a path from / on", quoted(path));
+    Err(path.fault(message, "").hint("write root = \"/\" for the programs of this machine"))
+}
 
 /// Checks additional parameters for the kernel's command line.
 fn append(words: &Placed<String>) -> Result<String, Fault> {
