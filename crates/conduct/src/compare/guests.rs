@@ -24,6 +24,7 @@ use super::relay::Relay;
 use crate::failure::{Failure, FailureKind};
 use crate::handed::HandedTrial;
 use crate::host::{Host, PlanOptions};
+use crate::kernels::commit_of;
 
 /// Time limit of a trial in a guest.
 const TRIAL_LIMIT: Duration = Duration::from_secs(4 * 3600);
@@ -210,6 +211,7 @@ impl<'a> Guests<'a> {
             fact("guest.disk_cache", "none".to_owned()),
         ];
         facts.push(fact("guest.kernel_release", kernel.release.clone()));
+        facts.extend(commit_of(&spec.kernel).map(|commit| fact("guest.commit", commit)));
         if let (Some(directory), Some(root)) = (&spec.root, self.root(spec)) {
             facts.push(fact("guest.root", directory.to_string_lossy().into_owned()));
             facts.push(fact("guest.root_transport", root.transport.name().to_owned()));

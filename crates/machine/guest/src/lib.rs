@@ -39,7 +39,7 @@ pub use error::GuestError;
 pub use init::{GuestMachine, is_guest};
 pub use init_error::InitError;
 pub use initramfs::{ExtraFile, Initramfs};
-pub use kernel::Kernel;
+pub use kernel::{Kernel, copy_kernel};
 pub use modules::{GuestModule, needed, needed_by_root};
 pub use program::GuestProgram;
 pub use protocol::GuestJob;

@@ -63,6 +63,11 @@ enum FileRole<'p> {
     Module { below: &'p str, name: String },
 }
 
+/// Reports whether a file of a package is needed, by its path in the installed system.
+pub(super) fn is_taken(path: &str) -> bool {
+    role(path).is_some()
+}
+
 /// Role of the file at this path; `None` for unneeded files.
 fn role(path: &str) -> Option<FileRole<'_>> {
     let path = path.trim_start_matches("./").trim_start_matches('/');

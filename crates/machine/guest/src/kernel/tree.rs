@@ -4,13 +4,23 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use super::collect::{IMAGE_BYTES_MAX, PackageCollector};
+use treering_model::filesystems::NINE_P_SOURCE;
+
+use super::collect::{IMAGE_BYTES_MAX, PackageCollector, is_taken};
 use super::{image, module_name};
 use crate::GuestError;
 use crate::unpack::read_all;
 
 /// Image paths in a build tree.
 const BUILT: [&str; 2] = ["arch/x86/boot/bzImage", "arch/x86_64/boot/bzImage"];
+/// Files of a build tree that describe it, beside its image and modules.
+const DESCRIPTIONS: [&str; 3] = [".config", "modules.builtin", "modules.builtin.modinfo"];
+/// Folders of a build tree with modules that a guest can need.
+const SOURCES: [&str; 8] =
+    ["arch/x86", "block", "crypto", "drivers", "fs", "lib", "mm", NINE_P_SOURCE];
+/// Folders of an unpacked package.
+const INSTALLED: [&str; 5] =
+    ["boot", "lib/modules", "usr/lib/modules", "lib/modprobe.d", "usr/lib/modprobe.d"];
 /// Limit of the directory depth.
 const DEPTH_MAX: usize = 16;
 /// Limit of the number of files.
@@ -19,17 +29,67 @@ const FILES_MAX: usize = 200_000;
 /// Reads a directory with `boot` and `lib/modules`, or a build tree.
 pub(super) fn read(top: &Path) -> Result<PackageCollector, GuestError> {
     let mut collector = PackageCollector::default();
-    if let Some(image) = BUILT.iter().map(|name| top.join(name)).find(|path| path.is_file()) {
+    if let Some(image) = image_of(top) {
         built(top, &image, &mut collector)?;
         return Ok(collector);
     }
-    for part in ["boot", "lib/modules", "usr/lib/modules", "lib/modprobe.d", "usr/lib/modprobe.d"] {
-        let folder = top.join(part);
-        if folder.is_dir() {
-            collect(top, &folder, &mut collector)?;
-        }
+    for folder in INSTALLED.iter().map(|part| top.join(part)).filter(|folder| folder.is_dir()) {
+        collect(top, &folder, &mut collector)?;
     }
     Ok(collector)
+}
+
+/// Image of a build tree.
+fn image_of(top: &Path) -> Option<PathBuf> {
+    BUILT.iter().map(|name| top.join(name)).find(|path| path.is_file())
+}
+
+/// Build tree in which an image is, with its modules.
+pub(super) fn tree_of(image: &Path) -> Option<PathBuf> {
+    let image = image.canonicalize().ok()?;
+    let name = BUILT.iter().find(|name| image.ends_with(name))?;
+    let top = image.ancestors().nth(Path::new(name).components().count())?;
+    top.join(DESCRIPTIONS[0]).is_file().then(|| top.to_owned())
+}
+
+/// Copies the files of a directory that [`read`] takes; the copy has the same paths below `to`.
+pub(super) fn copy(top: &Path, to: &Path) -> Result<(), GuestError> {
+    let paths = match image_of(top) {
+        Some(image) => {
+            let described = DESCRIPTIONS.iter().map(|name| top.join(name));
+            let mut paths: Vec<PathBuf> =
+                described.filter(|path| path.is_file()).chain([image]).collect();
+            paths.extend(modules_of(top)?);
+            paths
+        }
+        None => {
+            let folders = INSTALLED.iter().map(|part| top.join(part));
+            let of_folders: Result<Vec<_>, _> =
+                folders.filter(|folder| folder.is_dir()).map(|folder| files(&folder)).collect();
+            let mut paths = of_folders?.concat();
+            paths
+                .retain(|path| is_taken(&path.strip_prefix(top).unwrap_or(path).to_string_lossy()));
+            paths
+        }
+    };
+    for path in paths {
+        let copy = to.join(path.strip_prefix(top).unwrap_or(&path));
+        let folder = copy.parent().unwrap_or(to);
+        fs::create_dir_all(folder).map_err(GuestError::io("cannot make", folder))?;
+        fs::copy(&path, &copy).map_err(GuestError::io("cannot copy to", &copy))?;
+    }
+    Ok(())
+}
+
+/// Modules of a build tree.
+fn modules_of(top: &Path) -> Result<Vec<PathBuf>, GuestError> {
+    let mut all = Vec::new();
+    for folder in SOURCES.iter().map(|name| top.join(name)).filter(|folder| folder.is_dir()) {
+        all.extend(files(&folder)?.into_iter().filter(|path| {
+            path.file_name().is_some_and(|name| module_name(&name.to_string_lossy()).is_some())
+        }));
+    }
+    Ok(all)
 }
 
 /// Reads a single image; its modules are those installed for its release, next to it or in the
@@ -89,18 +149,10 @@ fn built(top: &Path, image: &Path, collector: &mut PackageCollector) -> Result<(
         let taken = collector.take_built_in_information(&mut open(&list)?);
         taken.map_err(failed(&list))?;
     }
-    for folder in ["arch/x86", "block", "crypto", "drivers", "fs", "lib", "mm"] {
-        let folder = top.join(folder);
-        if !folder.is_dir() {
-            continue;
-        }
-        for path in files(&folder)? {
-            let below = path.strip_prefix(top).unwrap_or(&path).to_string_lossy().into_owned();
-            if module_name(&below).is_some() {
-                let name = format!("lib/modules/built/kernel/{below}");
-                collector.look(&name, &mut open(&path)?).map_err(failed(&path))?;
-            }
-        }
+    for path in modules_of(top)? {
+        let below = path.strip_prefix(top).unwrap_or(&path).to_string_lossy();
+        let name = format!("lib/modules/built/kernel/{below}");
+        collector.look(&name, &mut open(&path)?).map_err(failed(&path))?;
     }
     Ok(())
 }
