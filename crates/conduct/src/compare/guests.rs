@@ -9,8 +9,8 @@ use std::time::Duration;
 use crate::plan::{Plan, PlannedJob};
 use treering_guest::{
     BootImage, BootParameters, CONSOLE_ARTIFACT, CONSOLE_VERSION, ExtraFile, FinishedBoot,
-    GuestEnd, GuestError, GuestJob, GuestModule, GuestProgram, Initramfs, Kernel, Qemu, SharedRoot,
-    disk_name, may_have_kvm, needed, needed_by_root,
+    GuestEnd, GuestError, GuestJob, GuestModule, GuestProgram, Initramfs, Kernel, Qemu,
+    RootTransport, SharedRoot, disk_name, may_have_kvm, needed, needed_by_root,
 };
 use treering_model::{
     Accelerator, Artifact, Caution, CautionCode, DeviceSpec, Ending, Fact, GuestSpec, TrialHeader,
@@ -43,10 +43,24 @@ type Key = (usize, usize);
 /// When the kernel cannot be read, or lacks a module.
 pub(crate) fn check_kernel(variant: &Variant) -> Result<(), Failure> {
     if let Some(spec) = &variant.guest {
-        let layers = &variant.settings.layers;
-        needed(&Kernel::read(&spec.kernel)?, spec.disk, &variant.filesystem, layers)?;
+        check_modules(&Kernel::read(&spec.kernel)?, spec, variant)?;
     }
     Ok(())
+}
+
+/// Checks that a kernel has the modules of a variant, and of a root that is shared with it.
+fn check_modules(kernel: &Kernel, spec: &GuestSpec, variant: &Variant) -> Result<(), GuestError> {
+    needed(kernel, spec.disk, &variant.filesystem, &variant.settings.layers)?;
+    if spec.root.is_none() {
+        return Ok(());
+    }
+    let mut errors =
+        RootTransport::ALL.map(|transport| needed_by_root(kernel, transport).err()).into_iter();
+    // One transport is enough.
+    match (errors.next().flatten(), errors.next().flatten()) {
+        (Some(error), Some(_)) => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Checks the kernels of a plan without booting them; returns a line for each.
@@ -62,7 +76,7 @@ pub(super) fn check_kernels(plan: &Plan) -> Result<Vec<String>, Failure> {
             Entry::Vacant(place) => place.insert(Kernel::read(&spec.kernel)?),
         };
         let named = |error: GuestError| Failure::from(error).context(&variant.name);
-        needed(kernel, spec.disk, &variant.filesystem, &variant.settings.layers).map_err(named)?;
+        check_modules(kernel, spec, variant).map_err(named)?;
     }
     let line = |(path, kernel): (&Path, &Kernel)| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

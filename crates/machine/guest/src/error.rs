@@ -96,9 +96,10 @@ impl GuestError {
                 "name a Debian or RPM kernel package, a vmlinuz whose modules are installed beside \
                  it, an unpacked package, or a kernel tree that has been built",
             ),
-            Self::MissingModule { .. } => {
-                Some("use a kernel that has it, as a module or built in; a guest loads no others")
-            }
+            Self::MissingModule { .. } => Some(
+                "use a kernel that has it, as a module or built in; of a built tree, modules \
+                     older than its image are left out: make bzImage modules",
+            ),
             Self::OtherRelease { .. } => Some(
                 "build the modules again (`make modules`), or give the image that was built with \
                  them",

@@ -9,6 +9,7 @@ use super::Known;
 use super::format::{GuestTable, PlanTable, VariantTable};
 use super::tree::{Optional, Placed};
 use super::values::WholeNumber;
+use crate::kernels::is_commit;
 use crate::plan::Machine;
 use crate::plan::error::{Fault, quoted};
 
@@ -121,6 +122,11 @@ pub(super) fn kernel_and_guest(
         let spec = spec.unwrap_or_else(|| GuestSpec::new(PathBuf::new()));
         let base = known.base_dir.as_deref().unwrap_or(Path::new(""));
         return Ok((None, Some(GuestSpec { kernel: base.join(kernel.text()), ..spec })));
+    }
+    if is_commit(Path::new(kernel.text())) {
+        let message = format!("{} is built on the command line only", quoted(kernel));
+        let hint = "leave `kernel` out, and give --kernel git:REVISION --build CMD with the plan";
+        return Err(kernel.fault(message, "").hint(hint));
     }
     if let Some(stray) = own {
         let message = format!("{} names a kernel that runs already", quoted(kernel));

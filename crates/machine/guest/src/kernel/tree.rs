@@ -81,9 +81,13 @@ pub(super) fn copy(top: &Path, to: &Path) -> Result<(), GuestError> {
     Ok(())
 }
 
-/// Modules of a build tree.
+/// Modules of a build tree; none if they were not made with its image. They may load all the same:
+/// their release says nothing where the commits of a release share it.
 fn modules_of(top: &Path) -> Result<Vec<PathBuf>, GuestError> {
     let mut all = Vec::new();
+    if are_modules_stale(top) {
+        return Ok(all);
+    }
     for folder in SOURCES.iter().map(|name| top.join(name)).filter(|folder| folder.is_dir()) {
         all.extend(files(&folder)?.into_iter().filter(|path| {
             path.file_name().is_some_and(|name| module_name(&name.to_string_lossy()).is_some())
@@ -157,6 +161,14 @@ fn built(top: &Path, image: &Path, collector: &mut PackageCollector) -> Result<(
     Ok(())
 }
 
+/// Reports whether the code of the image was linked after the symbols of the modules were written,
+/// as by `make bzImage` alone: `make modules` writes these anew.
+fn are_modules_stale(top: &Path) -> bool {
+    let written = |name: &str| top.join(name).metadata().and_then(|file| file.modified()).ok();
+    let (code, symbols) = (written("vmlinux.o"), written("Module.symvers"));
+    code.zip(symbols).is_some_and(|(code, symbols)| symbols < code)
+}
+
 /// Regular files below a directory, sorted by name. Links are not followed.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, GuestError> {
     let mut files = Vec::new();
@@ -184,8 +196,9 @@ fn open(path: &Path) -> Result<File, GuestError> {
 #[cfg(test)]
 mod tests {
     use super::super::image::boot_image;
-    use crate::Kernel;
+    use crate::{Kernel, copy_kernel};
     use std::path::Path;
+    use std::time::{Duration, SystemTime};
 
     fn write(top: &Path, name: &str, bytes: &[u8]) {
         let path = top.join(name);
@@ -215,5 +228,35 @@ mod tests {
         let kernel = Kernel::read(top.path()).unwrap();
         assert_eq!(kernel.release, "6.1-mine");
         assert!(kernel.is_built_in("ext4") && kernel.module("xfs").is_some());
+        // The image names its tree, and a copy has what was read.
+        write(top.path(), ".config", b"CONFIG_X=y\n");
+        let image = top.path().join("arch/x86/boot/bzImage");
+        for source in [top.path(), &image] {
+            let place = tempfile::tempdir().unwrap();
+            let copy = copy_kernel(source, place.path(), "copy").unwrap();
+            let copied = Kernel::read(&copy).unwrap();
+            assert!(copied.is_built_in("ext4") && copied.module("xfs").is_some());
+            assert_eq!(copied.configuration.as_deref(), Some("CONFIG_X=y\n"));
+        }
+    }
+
+    #[test]
+    fn modules_older_than_the_image_are_left_out() {
+        let top = tempfile::tempdir().unwrap();
+        write(top.path(), "arch/x86/boot/bzImage", &boot_image("6.1-mine (a@b) #2"));
+        write(top.path(), "fs/xfs/xfs.ko", b"module");
+        write(top.path(), "modules.builtin", b"kernel/fs/ext4/ext4.ko\n");
+        write(top.path(), "Module.symvers", b"");
+        write(top.path(), "vmlinux.o", b"");
+        let at = |name: &str, second: u64| {
+            let file = std::fs::File::options().write(true).open(top.path().join(name)).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(second)).unwrap();
+        };
+        at("vmlinux.o", 5);
+        for (symbols, has_module) in [(4, false), (5, true), (6, true)] {
+            at("Module.symvers", symbols);
+            let kernel = Kernel::read(top.path()).unwrap();
+            assert_eq!(kernel.module("xfs").is_some(), has_module, "{symbols}");
+        }
     }
 }
