@@ -87,14 +87,10 @@ mod tests {
         (judge, failure)
     }
 
-    fn blamed(variant: usize, why: &str) -> Option<(usize, String)> {
-        Some((variant, why.to_owned()))
-    }
-
     #[test]
     fn a_job_that_the_baseline_has_completed_is_not_to_blame() {
-        assert_eq!(judged(&[(0, 0, ""), (1, 0, "panic")]).1, blamed(1, "panic"));
-        assert_eq!(judged(&[(1, 0, ""), (0, 0, "panic")]).1, blamed(0, "panic"));
+        assert_eq!(judged(&[(0, 0, ""), (1, 0, "panic")]).1, Some((1, "panic".to_owned())));
+        assert_eq!(judged(&[(1, 0, ""), (0, 0, "panic")]).1, Some((0, "panic".to_owned())));
     }
 
     #[test]
@@ -102,8 +98,8 @@ mod tests {
         let (judge, failure) = judged(&[(0, 1, ""), (1, 0, "no program")]);
         assert_eq!(failure, None);
         assert!(judge.passes_over(&cell(1, 1)) && !judge.passes_over(&cell(0, 0)));
-        assert_eq!(judged(&[(1, 0, "no program"), (0, 0, "none")]).1, blamed(0, "none"));
-        assert_eq!(judged(&[(1, 0, "panic"), (0, 0, "")]).1, blamed(1, "panic"));
+        assert_eq!(judged(&[(1, 0, "no program"), (0, 0, "none")]).1, Some((0, "none".to_owned())));
+        assert_eq!(judged(&[(1, 0, "panic"), (0, 0, "")]).1, Some((1, "panic".to_owned())));
         // Another job says nothing about this one.
         assert_eq!(judged(&[(1, 0, "panic"), (0, 1, "")]).1, None);
     }

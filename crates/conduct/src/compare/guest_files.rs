@@ -149,9 +149,10 @@ fn program_of_root(
         root.join(path).symlink_metadata().is_ok()
     };
     let mut folders = SYSTEM_PATH.split(':').map(Path::new);
-    let is_found = match word.contains('/') {
-        true => is_there(Path::new(word)),
-        false => folders.any(|folder| is_there(&folder.join(word))),
+    let is_found = if word.contains('/') {
+        is_there(Path::new(word))
+    } else {
+        folders.any(|folder| is_there(&folder.join(word)))
     };
     if is_found {
         return Ok(None);

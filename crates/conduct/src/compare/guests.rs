@@ -226,6 +226,7 @@ impl<'a> Guests<'a> {
         ];
         facts.push(fact("guest.kernel_release", kernel.release.clone()));
         facts.extend(commit_of(&spec.kernel).map(|commit| fact("guest.commit", commit)));
+        facts.extend(spec.disk_facts().into_iter().map(|(name, value)| fact(name, value)));
         if let (Some(directory), Some(root)) = (&spec.root, self.root(spec)) {
             facts.push(fact("guest.root", directory.to_string_lossy().into_owned()));
             facts.push(fact("guest.root_transport", root.transport.name().to_owned()));

@@ -117,7 +117,7 @@ impl KernelSources {
         host: &dyn Host,
     ) -> Result<Result<PathBuf, String>, Failure> {
         let repository = Repository::find(&self.directory)?;
-        let key = repository.as_ref().map(|it| self.key_here(it, build)).transpose()?;
+        let key = repository.as_ref().map(|it| Self::key_here(it, build)).transpose()?;
         if let Some((kept, key)) = key.as_ref().and_then(|key| Some((self.cache().find(key)?, key)))
         {
             host.say(&format!("{} was built before: {}", key.commit.short(), kept.display()));
@@ -162,7 +162,7 @@ impl KernelSources {
     }
 
     /// Identity of the kernel of the working tree as it is, with changes that are in no commit.
-    fn key_here(&self, repository: &Repository, build: &KernelBuild) -> Result<BuildKey, Failure> {
+    fn key_here(repository: &Repository, build: &KernelBuild) -> Result<BuildKey, Failure> {
         let commit = repository.commit("HEAD")?;
         let changes = repository.changes()?;
         Ok(BuildKey { changes, ..key(repository, build, commit) })
@@ -266,7 +266,9 @@ mod tests {
         }
 
         fn unix_ms(&self) -> i64 {
-            let passed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+            // The time of a file that is written now.
+            let file = tempfile::tempfile().unwrap().metadata().unwrap();
+            let passed = file.modified().unwrap().duration_since(SystemTime::UNIX_EPOCH).unwrap();
             i64::try_from(passed.as_millis()).unwrap()
         }
     }

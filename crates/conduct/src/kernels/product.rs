@@ -1,5 +1,6 @@
 //! Kernels that a build has made, by the places where the make targets of the kernel put them.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -39,8 +40,9 @@ pub(super) fn made_kernel(tree: &Path, since: SystemTime) -> Option<PathBuf> {
 
 /// Reports whether this is the file name of a package with an image and its modules.
 fn is_package_of_image(name: &str) -> bool {
-    let is_debian = name.starts_with("linux-image-") && name.ends_with(".deb");
-    let is_rpm = name.starts_with("kernel-") && name.ends_with(".rpm");
+    let end = Path::new(name).extension().and_then(OsStr::to_str);
+    let is_debian = name.starts_with("linux-image-") && end == Some("deb");
+    let is_rpm = name.starts_with("kernel-") && end == Some("rpm");
     let is_other = OTHER_PACKAGES.iter().any(|start| name.starts_with(start));
     let is_debug = name.contains("-dbg_") || name.contains("-debuginfo");
     let is_source = name.ends_with(".src.rpm");
@@ -51,7 +53,7 @@ fn is_package_of_image(name: &str) -> bool {
 mod tests {
     use super::{is_package_of_image, made_kernel};
     use std::fs;
-    use std::time::{Duration, SystemTime};
+    use std::time::Duration;
 
     #[test]
     fn packages_of_the_image_are_known_by_name() {
@@ -74,7 +76,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let tree = place.path().join("linux");
         fs::create_dir_all(tree.join("arch/x86/boot")).unwrap();
-        let now = SystemTime::now();
+        let now = tree.metadata().unwrap().modified().unwrap();
         assert_eq!(made_kernel(&tree, now), None);
         let old = place.path().join("linux-image-1_1_amd64.deb");
         let file = fs::File::create(&old).unwrap();

@@ -67,6 +67,10 @@ const FAULTS: &[(&str, &str)] = &[
     ),
     ("a commit", "[[variant]]\nfilesystem = \"xfs\"\nkernel = \"git:v6.11\"\n"),
     (
+        "queues of a disk with one",
+        "guest = { disk = \"ahci\", queues = 2 }\n[[variant]]\nkernel = \"./a.deb\"\n",
+    ),
+    (
         "a root that begins nowhere",
         "guest = { root = \"srv\" }\n[[variant]]\nfilesystem = \"xfs\"\nkernel = \"./a.deb\"\n",
     ),

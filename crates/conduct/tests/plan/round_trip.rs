@@ -161,6 +161,9 @@ fn guest() -> impl Strategy<Value = GuestSpec> {
                 timeout_seconds,
                 append: append.to_owned(),
                 root,
+                queues: disk.has_queues().then_some(cpus.min(64)),
+                has_iothread: disk.has_iothread() && cpus > 9,
+                is_rotational: disk.has_rotation() && cpus > 9,
             }
         },
     )

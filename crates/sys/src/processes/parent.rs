@@ -87,6 +87,7 @@ pub fn with_read_only_mounts(command: &mut Command) -> &mut Command {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_macros, reason = "a test that must be skipped says so")]
 mod tests {
     use super::{end_with_parent, interrupt, leave_with_parent, terminate, with_read_only_mounts};
     use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};

@@ -239,7 +239,7 @@ impl BootParameters<'_> {
             .args(["-serial", "chardev:console", "-device", "virtio-serial-pci"])
             .args(["-chardev", "socket,id=port,fd=0"])
             .args(["-device", &format!("virtserialport,chardev=port,name={PORT}")])
-            .args(disk::arguments(self.spec.disk, self.disks));
+            .args(disk::arguments(self.spec, self.disks));
         let of_root = self.root.map(|root| root.arguments(self.spec.memory_bytes));
         command.args(of_root.unwrap_or_default());
         command
