@@ -272,10 +272,11 @@ fn programs_of_this_machine_run_in_a_guest_that_cannot_write_to_it() {
     );
     std::fs::write(&script, text).unwrap();
     let plan = place.path().join("plan.toml");
-    let variants: String = [&kernels[0], &kernels[kernels.len() - 1]]
-        .iter()
-        .map(|kernel| format!("[[variant]]\nkernel = {kernel:?}\nfilesystem = \"ext4\"\n"))
-        .collect();
+    let variant = |(name, kernel): (&str, &PathBuf)| {
+        format!("[[variant]]\nname = {name:?}\nkernel = {kernel:?}\nfilesystem = \"ext4\"\n")
+    };
+    let last = &kernels[kernels.len() - 1];
+    let variants = [("first", &kernels[0]), ("last", last)].map(variant).concat();
     let text = format!(
         "rounds = 1\nwarm-up = false\ndevice = {{ loop = \"64MiB\" }}\n\
          guest = {{ root = \"/\", memory = \"512MiB\" }}\n{variants}\

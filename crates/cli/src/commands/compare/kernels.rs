@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use treering_conduct::plan::KernelChoice;
+use treering_conduct::plan::{KernelChoice, Machine};
 use treering_conduct::{
     ChosenKernels, KernelBuild, KernelSources, check_kernel_file, is_commit, watch_signals,
 };
@@ -38,6 +38,11 @@ pub(super) fn chosen(args: &QuickArgs, builds: bool) -> Result<ChosenKernels, Fa
         let file = |file: &PathBuf| KernelChoice { name: None, file: file.clone() };
         let kernels = args.kernels.iter().map(file).collect();
         return Ok(ChosenKernels { kernels, unbuilt: Vec::new() });
+    }
+    if args.machine == Some(Machine::Reboot) {
+        let message = "--kernel: a commit is built for guests";
+        return Err(Failure::usage(message)
+            .hint("with --machine reboot: install it and give its release (`uname -r`)"));
     }
     kernel_sources(args.build.as_deref())?.choose(&args.kernels, builds, &Terminal)
 }

@@ -60,7 +60,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let given = args.plan.is_none().then(|| quick::options(&args.quick)).transpose()?;
     let chosen = kernels::chosen(&args.quick, !is_shown_only)?;
     if !chosen.unbuilt.is_empty() {
-        let lines = chosen.unbuilt.iter().map(|line| format!("{line}\n")).collect::<String>();
+        let lines = chosen.unbuilt.join("\n") + "\n";
         super::output::with_writer(args.page.output.as_deref(), |out| {
             out.write_all(lines.as_bytes())
         })?;
