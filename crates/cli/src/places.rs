@@ -33,6 +33,11 @@ pub(crate) fn images_dir() -> Result<PathBuf, Failure> {
     Ok(data_dir()?.join("images"))
 }
 
+/// Directory of the kernels that were built from source.
+pub(crate) fn kernels_dir() -> Result<PathBuf, Failure> {
+    Ok(data_dir()?.join("kernels"))
+}
+
 /// Directories of the user's own data sets; empty if the data directory is unknown.
 pub(crate) fn dataset_dirs() -> Vec<PathBuf> {
     data_dir().map(|dir| vec![dir.join("datasets")]).unwrap_or_default()

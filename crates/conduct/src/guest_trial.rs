@@ -49,6 +49,9 @@ fn serve(machine: &GuestMachine, around: GuestContext<'_>) -> Result<(), String>
     let job = machine.job().map_err(|error| error.to_string())?;
     let wrong = |error: serde_json::Error| format!("the trial cannot be read: {error}");
     let mut trial: HandedTrial = serde_json::from_value(job.trial.clone()).map_err(wrong)?;
+    if let Some(transport) = job.root {
+        GuestMachine::enter_root(transport).map_err(|error| error.to_string())?;
+    }
     let disks: Vec<PathBuf> = job.disks.iter().map(PathBuf::from).collect();
     GuestMachine::wait_for(&disks).map_err(|error| error.to_string())?;
     let filesystem = by_name(&job.filesystem)

@@ -4,7 +4,6 @@
 //! The layer itself neither measures nor stores: the engine measures, and a sink stores.
 
 mod apart;
-mod bisect;
 mod campaign;
 mod cautions;
 mod cells;
@@ -16,6 +15,7 @@ mod failure;
 mod guest_trial;
 mod handed;
 mod host;
+mod kernels;
 pub mod load;
 mod messages;
 pub mod plan;
@@ -30,7 +30,6 @@ pub mod trial;
 pub mod watch;
 mod watched;
 
-pub use bisect::{BisectOptions, BisectStep, KernelBuild, bisect_step};
 pub use cells::{PlannedCell, observing_rounds, rounds};
 pub use compare::{
     KernelCheck, LAUNCHED_PROGRAM, PlanEnd, PlanExamination, carry_out, check_kernel_file, dry_run,
@@ -45,6 +44,9 @@ pub use guest_trial::serve_guest;
 pub use host::{
     Comparison, EarlierTrial, Host, MeasuredVariant, ParallelLaunch, PlanOptions, RankOptions,
     RebootOptions, RecordedTrial, ResultStore, SeriesPoint, Standing, StoredCell, WarmUpTrial,
+};
+pub use kernels::{
+    BisectOptions, BisectStep, ChosenKernels, KernelBuild, KernelSources, bisect_step, is_commit,
 };
 pub use messages::{say_left_behind, warn_of_plan};
 pub use rank_group::{Connection, LaunchedRank, RankProcess, Ranks, serve_launched, together};

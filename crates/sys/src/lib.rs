@@ -61,14 +61,16 @@ pub use processes::descendants::{
     ChildEnd, adopt_orphans, children, process_descriptor, read_without_waiting, signal_group,
     take_ended, wait_to_read,
 };
-pub use processes::first::{load_module, power_off};
+pub use processes::first::{change_root, load_module, power_off};
 pub use processes::fork::{
     ForkEnd, ForkGate, ForkedProcess, fork_worker, own_session, read_answers,
 };
 pub use processes::limits::{OpenFiles, ThreadLimits, open_files, raise_open_files, thread_limits};
 pub use processes::memory::available_memory_bytes;
 pub use processes::panics::{has_panicked, report_panics};
-pub use processes::parent::{end_with_parent, interrupt, kill_group, leave_with_parent, terminate};
+pub use processes::parent::{
+    end_with_parent, interrupt, kill_group, leave_with_parent, terminate, with_read_only_mounts,
+};
 pub use processes::rusage::{ThreadCpu, ThreadUsage, thread_cpu, thread_usage};
 pub use processes::scheduling::{SchedulingGuard, SchedulingParameters};
 pub use processes::semaphores::SemaphoreSet;

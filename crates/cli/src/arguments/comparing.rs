@@ -184,10 +184,16 @@ pub(crate) struct QuickArgs {
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", conflicts_with = "plan")]
     pub(crate) filesystems: Vec<String>,
     /// Kernels to compare, each booted in a guest (QEMU) for every trial, the baseline first:
-    /// a .deb or .rpm package, an image, an unpacked package or a built tree. With a
-    /// plan, for each of its variants.
+    /// a .deb or .rpm package, an image, an unpacked package, a built tree, or git:REVISION, a
+    /// commit of the repository of this directory, which --build builds. With a plan, for each of
+    /// its variants.
     #[arg(long = "kernel", value_name = "KERNEL", conflicts_with = "directories")]
     pub(crate) kernels: Vec<PathBuf>,
+    /// Build the kernels that are named as git:REVISION with this text for `sh -c`, each in a
+    /// working tree of its own with the .config of this one; kernels that were built before are
+    /// kept and taken.
+    #[arg(long, value_name = "CMD", requires = "kernels")]
+    pub(crate) build: Option<String>,
     /// In guests, count instructions instead of measuring time: repeatable for phases that compute,
     /// meaningless for phases that wait. On one emulated CPU.
     #[arg(long)]
@@ -285,6 +291,7 @@ run left behind; its finished trials are kept, and --resume continues with the r
   treering compare --filesystems ext4,xfs --size 8GiB -- --dataset linux-6.1 --runs 30
   treering compare --filesystems ext4,xfs --trace --layout
   treering compare --kernel linux-6.1.deb --kernel linux-6.12.deb --filesystems xfs
+  treering compare --kernel git:v6.11 --kernel git:HEAD --build 'make -s -j8 bindeb-pkg'
   treering compare --machine reboot --kernel 6.1.0-47-amd64 --kernel 6.12.9-amd64 --dry-run
   treering compare --list
   treering compare mail-server
@@ -346,18 +353,18 @@ pub(crate) struct BisectStepArgs {
     /// A plan in TOML with one variant: filesystem, device, guest and jobs.
     #[arg(value_name = "PLAN")]
     pub(crate) plan: PathBuf,
-    /// The kernel known to be good: a .deb or .rpm package, an image, an unpacked package or a
-    /// built tree.
+    /// The kernel known to be good: a .deb or .rpm package, an image, an unpacked package, a built
+    /// tree, or git:REVISION, which --build builds once.
     #[arg(long, value_name = "KERNEL")]
     pub(crate) good: PathBuf,
     /// Build the kernel of this revision with this text for `sh -c`; where it fails, the revision
-    /// is skipped [default: take the kernel as it is].
+    /// is skipped [default: take the kernel as it is]. What was built before is kept and taken.
     #[arg(long, value_name = "CMD")]
     pub(crate) build: Option<String>,
-    /// The kernel of this revision, once it is built [default: the current directory, a kernel
-    /// tree].
-    #[arg(long, value_name = "KERNEL", default_value = ".", hide_default_value = true)]
-    pub(crate) kernel: PathBuf,
+    /// The kernel of this revision, once it is built [default: the package that the build has made,
+    /// or the current directory, a kernel tree].
+    #[arg(long, value_name = "KERNEL")]
+    pub(crate) kernel: Option<PathBuf>,
     /// Run exactly this many rounds [default: test after 10, 15, 20 and 30 rounds, each time at a
     /// stricter level, and end when everything is decided].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -384,7 +391,7 @@ Exits with 0 if the kernel of this revision is as good as the good one, with 1 i
 125 if that cannot be said: it does not build, does not boot, a trial fails, or the result is
 unclear. Any other failure exits with 255, which ends `git bisect run` and blames no revision.
   git bisect start BAD GOOD
-  git bisect run treering kernel bisect-step --good ../good.deb --build 'make -j8 bzImage' plan.toml
+  git bisect run treering kernel bisect-step --good git:GOOD --build 'make -s -j8' plan.toml
   git bisect run treering kernel bisect-step --good ../good --build ./package.sh --kernel out.deb \\
     plan.toml";
 

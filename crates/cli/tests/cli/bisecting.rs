@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use treering_guest::Kernel;
 use treering_testkit::{FinishedCommand, Program, RunningProgram, skip, temp_dir};
 
 use crate::kernels::prepared;
@@ -20,7 +21,7 @@ const SLOWER_LATER: &str = r"
 int main(int count, char **words) {
     struct utsname name;
     if (count < 2 || uname(&name)) return 2;
-    sleep(strcmp(name.release, words[1]) ? 1 : 4);
+    sleep(strcmp(name.release, words[1]) ? 1 : 3);
     return 0;
 }
 ";
@@ -82,6 +83,26 @@ pub(crate) fn compiled(source: &str, to: &Path) -> Option<()> {
     started.wait().ok().filter(std::process::ExitStatus::success).map(|_| ())
 }
 
+/// Kinds of the revisions, oldest first: the first slower one is `FIRST_BAD`. Those that cannot be
+/// judged are where git looks first.
+const KINDS: [&str; 16] = [
+    "good", "good", "good", "good", "dead", "good", "bad", "broken", "no build", "bad", "bad",
+    "bad", "no build", "bad", "dead", "bad",
+];
+const FIRST_BAD: usize = 6;
+
+/// Creates a kernel that does not boot: its header is that of another, and the code is missing.
+fn dead_kernel(like: &Path, place: &Path) -> PathBuf {
+    let kernel = Kernel::read(like).unwrap();
+    let mut image = kernel.image;
+    let behind_setup = (usize::from(image[0x1f1]) + 1) * 512;
+    image[behind_setup..].fill(0);
+    let folder = place.join("dead");
+    fs::create_dir_all(folder.join("boot")).unwrap();
+    fs::write(folder.join("boot/vmlinuz-dead"), image).unwrap();
+    folder
+}
+
 /// Program, repository and command line of a bisection.
 struct Bisected {
     program: Program,
@@ -106,7 +127,7 @@ fn bisected(program: Program, kernels: &[PathBuf], place: &Path) -> Option<Bisec
     let plan = place.join("plan.toml");
     let text = format!(
         "warm-up = false\ndevice = {{ loop = \"64MiB\" }}\n\
-         guest = {{ accelerator = \"tcg\" }}\n\
+         guest = {{ accelerator = \"tcg\", cpus = 1, memory = \"512MiB\", timeout = 60 }}\n\
          [[variant]]\nfilesystem = \"ext4\"\n\
          [[job]]\nname = \"it\"\ncommand = [\"{}\", \"{}\"]\n",
         slower.display(),
@@ -114,10 +135,12 @@ fn bisected(program: Program, kernels: &[PathBuf], place: &Path) -> Option<Bisec
     );
     fs::write(&plan, text).unwrap();
     let build = format!(
-        "case $(head -n 1 revision) in good) cp {} kernel.deb;; bad) cp {} kernel.deb;; \
-         broken) printf '!<arch>\\n' >kernel.deb;; *) exit 2;; esac",
+        "rm -rf kernel.deb; case $(head -n 1 revision) in good) cp {} kernel.deb;; \
+         bad) cp {} kernel.deb;; broken) printf '!<arch>\\n' >kernel.deb;; \
+         dead) cp -r {} kernel.deb;; *) exit 2;; esac",
         good.display(),
-        bad.display()
+        bad.display(),
+        dead_kernel(good, place).display()
     );
     let step = ["bisect-step", "--quiet", "--rounds", "6", "--threshold", "50%", "--build", &build];
     let mut step: Vec<String> = step.iter().map(|&word| word.to_owned()).collect();
@@ -139,16 +162,14 @@ fn git_bisect_run_names_the_revision_at_which_the_kernel_became_slower() {
     let place = temp_dir();
     let Some(it) = bisected(program, &kernels, place.path()) else { return };
     fs::create_dir(&it.folder).unwrap();
-    // Whichever revision git tries first, only one needs boots: six of its kernel and six of the
-    // good one.
-    let kinds = ["good", "bad", "broken", "no build", "bad"];
-    let commits = repository(&it.folder, &kinds);
+    let commits = repository(&it.folder, &KINDS);
     let step = |at: usize| {
-        fs::write(it.folder.join("revision"), kinds[at]).unwrap();
+        fs::write(it.folder.join("revision"), KINDS[at]).unwrap();
         FinishedCommand::run(it.program.command(&it.step).current_dir(&it.folder))
     };
-    step(3).ends_with(125).complains("skipped (125): this revision does not build");
-    step(2).ends_with(125).complains("skipped (125): ").complains("kernel.deb");
+    step(8).ends_with(125).complains("skipped (125): this revision does not build");
+    step(7).ends_with(125).complains("skipped (125): ").complains("kernel.deb");
+    step(4).ends_with(125).complains("skipped (125): a trial of this kernel failed: ");
     FinishedCommand::run(Command::new("git").args(["checkout", "-q", "."]).current_dir(&it.folder))
         .ends_with(0);
 
@@ -163,7 +184,7 @@ fn git_bisect_run_names_the_revision_at_which_the_kernel_became_slower() {
     words.extend(it.step.iter().map(String::as_str));
     let mut ran = None;
     for _attempt in 0..3 {
-        git(&["bisect", "start", &commits[4], &commits[0]]).ends_with(0);
+        git(&["bisect", "start", &commits[15], &commits[0]]).ends_with(0);
         let now = ran.insert(git(&words));
         if !now.stderr.contains("the kernel panicked") {
             break;
@@ -173,8 +194,30 @@ fn git_bisect_run_names_the_revision_at_which_the_kernel_became_slower() {
         git(&["bisect", "reset"]).ends_with(0);
     }
     let ran = ran.unwrap().ends_with(0);
-    let first = format!("{} is the first bad commit", commits[1]);
+    let first = format!("{} is the first bad commit", commits[FIRST_BAD]);
     assert!(ran.stdout.contains(&first), "{ran}");
+}
+
+#[test]
+fn a_job_that_fails_under_the_good_kernel_too_ends_the_bisection() {
+    let Some((program, kernels)) = prepared() else { return };
+    let _alone = only_release();
+    let place = temp_dir();
+    let Some(it) = bisected(program, &kernels, place.path()) else { return };
+    fs::create_dir(&it.folder).unwrap();
+    repository(&it.folder, &["good"]);
+    // The program wants an argument.
+    let plan = place.path().join("plan.toml");
+    let text = fs::read_to_string(&plan).unwrap();
+    let end = text.rfind(", ").unwrap();
+    fs::write(&plan, format!("{}]\n", &text[..end])).unwrap();
+    let ran = FinishedCommand::run(it.program.command(&it.step).current_dir(&it.folder));
+    ran.ends_with(255)
+        .complains("a trial of the good kernel failed: ")
+        .complains("no revision is blamed");
+    // Whichever kernel comes first, the good one is asked at once.
+    let stored = crate::kernels::trials(&place.path().join("results.db"));
+    assert!((1..=2).contains(&stored.len()), "{}", stored.len());
 }
 
 #[test]

@@ -283,6 +283,56 @@ fn each_trial_in_a_guest_starts_from_the_complete_saved_image() {
 }
 
 #[test]
+fn programs_of_this_machine_run_in_a_guest_that_cannot_write_to_it() {
+    let Some((program, kernels)) = prepared() else { return };
+    if !["/usr/libexec/virtiofsd", "/usr/lib/qemu/virtiofsd"]
+        .iter()
+        .any(|it| Path::new(it).exists())
+    {
+        skip("virtiofsd is not installed");
+        return;
+    }
+    let _alone = only_release();
+    let place = temp_dir();
+    // A script of this machine, with a program that needs its libraries.
+    let script = place.path().join("job.sh");
+    let (inside, direct) = (place.path().join("inside"), place.path().join("direct"));
+    let text = format!(
+        "set -e\nls -l /bin/sh\necho x >{inside}\nmkdir /again\n\
+         mount -t virtiofs treering.root /again\n! touch /again{direct}\n\
+         cp /bin/sh . && sync\n",
+        inside = inside.display(),
+        direct = direct.display()
+    );
+    std::fs::write(&script, text).unwrap();
+    let plan = place.path().join("plan.toml");
+    let variant = |(name, kernel): (&str, &PathBuf)| {
+        format!("[[variant]]\nname = {name:?}\nkernel = {kernel:?}\nfilesystem = \"ext4\"\n")
+    };
+    let last = &kernels[kernels.len() - 1];
+    let variants = [("first", &kernels[0]), ("last", last)].map(variant).concat();
+    let text = format!(
+        "rounds = 1\nwarm-up = false\ndevice = {{ loop = \"64MiB\" }}\n\
+         guest = {{ root = \"/\", memory = \"512MiB\" }}\n{variants}\
+         [[job]]\nname = \"script\"\ncommand = [\"sh\", {script:?}]\n"
+    );
+    std::fs::write(&plan, text).unwrap();
+    let (ran, kept) = in_guests(place.path(), |store| {
+        let words = ["compare", plan.to_str().unwrap(), "--store", store.to_str().unwrap()];
+        program.run(words.iter().chain(&["--quiet"]))
+    });
+    assert_eq!(kept.len(), 2, "{ran}");
+    for trial in &kept {
+        assert_eq!(trial.ending, Ending::Completed, "{ran}");
+        assert_eq!(fact(trial, "guest.root"), Some("/"));
+        assert_eq!(fact(trial, "guest.root_transport"), Some("virtiofs"));
+        // The filesystem under test is a disk of the guest.
+        assert_eq!(fact(trial, "filesystem.type"), Some("ext4"));
+    }
+    assert!(!inside.exists() && !direct.exists());
+}
+
+#[test]
 fn instruction_counts_repeat_and_need_one_cpu() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();

@@ -1,5 +1,5 @@
 //! Files that a job needs in a guest: its options, the files named by them, and the program to run.
-//! No other files exist in a guest.
+//! No other files exist in a guest, unless it shares the root of the host.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
@@ -27,10 +27,12 @@ const MKFS_CONFIGURATION: &str = "/etc/mke2fs.conf";
 /// Options of a workload by name.
 type Options = Vec<(String, String)>;
 
-/// Options of a job with the paths that a guest sees, and the files that they name.
+/// Options of a job with the paths that a guest sees, and the files that they name. `root` is the
+/// directory of this machine that the guest shares as its root.
 pub(crate) fn options(
     job: &PlannedJob,
     around: &PlanOptions<'_>,
+    root: Option<&Path>,
 ) -> Result<(Options, Vec<ExtraFile>), Failure> {
     let base = around.plan_dir.as_deref();
     let workload = named(around.workloads, &job.workload);
@@ -46,9 +48,13 @@ pub(crate) fn options(
         let is_word = kind(name).is_some_and(|kind| matches!(kind, ValueKind::Words));
         if job.job.is_by_program() && is_word && !is_program_known {
             is_program_known = true;
-            let extra = program(&job.name, value, around, extras.len())?;
-            given.push((name.clone(), extra.path.clone()));
-            extras.push(extra);
+            let extra = match root {
+                Some(root) => program_of_root(&job.name, value, around, (root, extras.len()))?,
+                None => Some(program(&job.name, value, around, extras.len())?),
+            };
+            let path = extra.as_ref().map_or(value, |extra| &extra.path);
+            given.push((name.clone(), path.clone()));
+            extras.extend(extra);
             continue;
         }
         let is_named = takes_path(name) || value.contains('/');
@@ -66,12 +72,12 @@ pub(crate) fn options(
         given.push((name.clone(), extra.path.clone()));
         extras.push(extra);
     }
-    if job.job.is_by_program() && !is_program_known {
+    if job.job.is_by_program() && !is_program_known && root.is_none() {
         let message =
             format!("{}: a guest has no programs of this machine, and no shell", job.name);
         return Err(Failure::usage(message).hint(
-            "name one static program, as in command = [\"./program\", \"argument\"]; it is taken \
-             into the guest",
+            "share them: root = \"/\" in [guest]; or name one static program, as in command = \
+             [\"./program\", \"argument\"], which is taken into the guest",
         ));
     }
     Ok((given, extras))
@@ -119,11 +125,40 @@ fn program(
         return Err(Failure::usage(message).hint("give its path"));
     };
     GuestProgram::read(&file).map_err(|error| {
-        Failure::of(FailureKind::Usage, &error)
-            .context(job)
-            .hint("a guest has neither libraries nor a shell: link the program statically")
+        Failure::of(FailureKind::Usage, &error).context(job).hint(
+            "a guest has neither libraries nor a shell: link the program statically, or share \
+                 them: root = \"/\" in [guest]",
+        )
     })?;
     extra_file(&file, number)
+}
+
+/// Program of a job in a guest with a shared root; `None` for one that is there under its name.
+fn program_of_root(
+    job: &str,
+    word: &str,
+    around: &PlanOptions<'_>,
+    (root, number): (&Path, usize),
+) -> Result<Option<ExtraFile>, Failure> {
+    let near = around.plan_dir.as_deref().unwrap_or(Path::new("")).join(word);
+    if let Some(file) = near.canonicalize().ok().filter(|it| word.contains('/') && it.is_file()) {
+        return extra_file(&file, number).map(Some);
+    }
+    let is_there = |path: &Path| {
+        let path = path.strip_prefix("/").unwrap_or(path);
+        root.join(path).symlink_metadata().is_ok()
+    };
+    let mut folders = SYSTEM_PATH.split(':').map(Path::new);
+    let is_found = if word.contains('/') {
+        is_there(Path::new(word))
+    } else {
+        folders.any(|folder| is_there(&folder.join(word)))
+    };
+    if is_found {
+        return Ok(None);
+    }
+    let message = format!("{job}: there is no program {word} in {}", root.display());
+    Err(Failure::usage(message).hint("install it there, or give the path of a program"))
 }
 
 fn in_path(search: &OsStr, word: &str) -> Option<PathBuf> {

@@ -2,15 +2,15 @@
 //! sends the events; the host stores and displays them.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::plan::{Plan, PlannedJob};
 use treering_guest::{
     BootImage, BootParameters, CONSOLE_ARTIFACT, CONSOLE_VERSION, ExtraFile, FinishedBoot,
-    GuestEnd, GuestError, GuestJob, GuestProgram, Initramfs, Kernel, Qemu, disk_name, may_have_kvm,
-    needed,
+    GuestEnd, GuestError, GuestJob, GuestModule, GuestProgram, Initramfs, Kernel, Qemu,
+    RootTransport, SharedRoot, disk_name, may_have_kvm, needed, needed_by_root,
 };
 use treering_model::{
     Accelerator, Artifact, Caution, CautionCode, DeviceSpec, Ending, Fact, GuestSpec, TrialHeader,
@@ -24,6 +24,7 @@ use super::relay::Relay;
 use crate::failure::{Failure, FailureKind};
 use crate::handed::HandedTrial;
 use crate::host::{Host, PlanOptions};
+use crate::kernels::commit_of;
 
 /// Time limit of a trial in a guest.
 const TRIAL_LIMIT: Duration = Duration::from_secs(4 * 3600);
@@ -42,10 +43,24 @@ type Key = (usize, usize);
 /// When the kernel cannot be read, or lacks a module.
 pub(crate) fn check_kernel(variant: &Variant) -> Result<(), Failure> {
     if let Some(spec) = &variant.guest {
-        let layers = &variant.settings.layers;
-        needed(&Kernel::read(&spec.kernel)?, spec.disk, &variant.filesystem, layers)?;
+        check_modules(&Kernel::read(&spec.kernel)?, spec, variant)?;
     }
     Ok(())
+}
+
+/// Checks that a kernel has the modules of a variant, and of a root that is shared with it.
+fn check_modules(kernel: &Kernel, spec: &GuestSpec, variant: &Variant) -> Result<(), GuestError> {
+    needed(kernel, spec.disk, &variant.filesystem, &variant.settings.layers)?;
+    if spec.root.is_none() {
+        return Ok(());
+    }
+    let mut errors =
+        RootTransport::ALL.map(|transport| needed_by_root(kernel, transport).err()).into_iter();
+    // One transport is enough.
+    match (errors.next().flatten(), errors.next().flatten()) {
+        (Some(error), Some(_)) => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Checks the kernels of a plan without booting them; returns a line for each.
@@ -61,7 +76,7 @@ pub(super) fn check_kernels(plan: &Plan) -> Result<Vec<String>, Failure> {
             Entry::Vacant(place) => place.insert(Kernel::read(&spec.kernel)?),
         };
         let named = |error: GuestError| Failure::from(error).context(&variant.name);
-        needed(kernel, spec.disk, &variant.filesystem, &variant.settings.layers).map_err(named)?;
+        check_modules(kernel, spec, variant).map_err(named)?;
     }
     let line = |(path, kernel): (&Path, &Kernel)| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -79,6 +94,8 @@ pub(crate) struct Guests<'a> {
     qemu: Qemu,
     kernels: HashMap<PathBuf, Kernel>,
     bootable: HashMap<Key, BootImage>,
+    /// Roots that guests share with the host, by their directories.
+    roots: BTreeMap<PathBuf, SharedRoot>,
     /// Accelerator of all guests of a plan: results of different accelerators are not comparable.
     accelerator: Accelerator,
 }
@@ -102,9 +119,10 @@ impl<'a> Guests<'a> {
                 kernels.insert(spec.kernel.clone(), Kernel::read(&spec.kernel)?);
             }
         }
+        let roots = shared_roots(plan, &kernels, options)?;
         let (accelerator, bootable) = (Accelerator::Tcg, HashMap::new());
         let mut guests =
-            Self { plan, options, host, program, qemu, kernels, bootable, accelerator };
+            Self { plan, options, host, program, qemu, kernels, bootable, roots, accelerator };
         // Reports a missing module before the first round, since it fails every round.
         for variant in 0..plan.variants.len() {
             for job in 0..plan.jobs.len() {
@@ -120,9 +138,13 @@ impl<'a> Guests<'a> {
         let Some(spec) = &variant.guest else { return Ok(()) };
         let kernel = &self.kernels[&spec.kernel];
         let layers = &variant.settings.layers;
-        let modules = needed(kernel, spec.disk, &variant.filesystem, layers)?;
-        let (_, mut extras) = options(self.plan.job_of(key.0, key.1), self.options)?;
-        if !layers.is_empty() {
+        let mut modules = needed(kernel, spec.disk, &variant.filesystem, layers)?;
+        if let Some(root) = self.root(spec) {
+            add_modules(&mut modules, needed_by_root(kernel, root.transport)?);
+        }
+        let root = spec.root.as_deref();
+        let (_, mut extras) = options(self.plan.job_of(key.0, key.1), self.options, root)?;
+        if !layers.is_empty() && root.is_none() {
             extras.extend(mkfs_programs(variant, self.options)?);
         }
         // Observers look for the kernel configuration at this path.
@@ -178,8 +200,14 @@ impl<'a> Guests<'a> {
         accelerator: Accelerator,
         disks: &'b [PathBuf],
     ) -> BootParameters<'b> {
-        let bootable = &self.bootable[&key];
-        BootParameters { qemu: &self.qemu, bootable, spec, accelerator, disks, limit: TRIAL_LIMIT }
+        let (bootable, root) = (&self.bootable[&key], self.root(spec));
+        let (qemu, limit) = (&self.qemu, TRIAL_LIMIT);
+        BootParameters { qemu, bootable, spec, accelerator, disks, root, limit }
+    }
+
+    /// Root that a guest shares with the host.
+    fn root(&self, spec: &GuestSpec) -> Option<&SharedRoot> {
+        self.roots.get(spec.root.as_ref()?)
     }
 
     /// Facts about a guest that are known before the boot.
@@ -197,6 +225,12 @@ impl<'a> Guests<'a> {
             fact("guest.disk_cache", "none".to_owned()),
         ];
         facts.push(fact("guest.kernel_release", kernel.release.clone()));
+        facts.extend(commit_of(&spec.kernel).map(|commit| fact("guest.commit", commit)));
+        facts.extend(spec.disk_facts().into_iter().map(|(name, value)| fact(name, value)));
+        if let (Some(directory), Some(root)) = (&spec.root, self.root(spec)) {
+            facts.push(fact("guest.root", directory.to_string_lossy().into_owned()));
+            facts.push(fact("guest.root_transport", root.transport.name().to_owned()));
+        }
         if !spec.append.is_empty() {
             facts.push(fact(GuestSpec::APPEND_FACT, spec.append.clone()));
         }
@@ -242,7 +276,7 @@ impl<'a> Guests<'a> {
             return Err(Failure::new(FailureKind::Bug, "a trial in a guest without a guest"));
         };
         trial.facts.extend(self.facts(spec));
-        trial.options = options(planned, self.options)?.0;
+        trial.options = options(planned, self.options, spec.root.as_deref())?.0;
         if self.accelerator.is_emulated() {
             trial.cautions.push(emulated(self.accelerator));
         }
@@ -256,6 +290,7 @@ impl<'a> Guests<'a> {
                 DeviceSpec::Block { .. } | DeviceSpec::Directory { .. } => 0,
             },
             mkfs: variant.mkfs.clone(),
+            root: self.root(spec).map(|root| root.transport),
             mount: variant.mount.clone(),
             trial: serde_json::to_value(trial).map_err(failed)?,
         };
@@ -294,6 +329,34 @@ impl<'a> Guests<'a> {
             }
         };
         relay.finish(ending, &console, (facts, cautions), host_findings)
+    }
+}
+
+/// Roots that the guests of a plan share with the host. All guests with the same one have the same
+/// transport, so that it makes no difference between kernels.
+fn shared_roots(
+    plan: &Plan,
+    kernels: &HashMap<PathBuf, Kernel>,
+    options: &PlanOptions<'_>,
+) -> Result<BTreeMap<PathBuf, SharedRoot>, Failure> {
+    let specs = || plan.variants.iter().filter_map(|variant| variant.guest.as_ref());
+    let directories: BTreeSet<&PathBuf> = specs().filter_map(|spec| spec.root.as_ref()).collect();
+    let root = |directory: &PathBuf| {
+        let sharing = specs().filter(|spec| spec.root.as_ref() == Some(directory));
+        let kernels: Vec<&Kernel> = sharing.map(|spec| &kernels[&spec.kernel]).collect();
+        let root = SharedRoot::find(directory, &kernels, &options.search_path)?;
+        Ok((directory.clone(), root))
+    };
+    directories.into_iter().map(root).collect()
+}
+
+/// Adds modules that are not there yet, at the end of the load order.
+fn add_modules(modules: &mut Vec<GuestModule>, more: Vec<GuestModule>) {
+    for module in more {
+        match modules.iter_mut().find(|known| known.name == module.name) {
+            Some(known) => known.is_optional &= module.is_optional,
+            None => modules.push(module),
+        }
     }
 }
 

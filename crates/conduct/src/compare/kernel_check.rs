@@ -123,6 +123,7 @@ fn boot_once(
         spec: &spec,
         accelerator: Accelerator::Tcg,
         disks: &[],
+        root: None,
         limit: LIMIT,
     };
     match boot.try_boot(LIMIT, stop) {

@@ -7,6 +7,7 @@ mod examination;
 mod finished;
 mod following;
 mod forecast;
+mod giving_up;
 mod guest_files;
 mod guests;
 mod kernel_check;

@@ -17,6 +17,7 @@ use treering_sys::{StopFlag, raise_open_files};
 use super::finished::FinishedCells;
 use super::following::StoppingMonitor;
 use super::forecast::{Forecast, duration, expected_cells, planned_cells};
+use super::giving_up::FailureJudge;
 use super::guests::Guests;
 use super::launches::{Launches, dir_of_all};
 use super::plan_facts::plan_facts;
@@ -60,8 +61,8 @@ pub(crate) struct Runner<'a> {
     /// Cell that needs the next reboot.
     next: Option<PlannedCell>,
     all: usize,
-    /// Index of the variant whose failure ended the plan, with the error.
-    given_up: Option<(usize, String)>,
+    /// Judge of failed trials, if the first one ends the plan.
+    judge: FailureJudge,
     failed_warm_ups: WarmUpFailures,
     /// Cells run so far by this runner, and its start: they tell the time left.
     ran: usize,
@@ -96,7 +97,7 @@ impl<'a> Runner<'a> {
             following: StoppingMonitor::new(plan, options.quiet, (store, host)),
             kernel: treering_observe::kernel_release(),
             all: planned_cells(plan),
-            given_up: None,
+            judge: FailureJudge::default(),
             failed_warm_ups: WarmUpFailures::default(),
             ran: 0,
             began: Instant::now(),
@@ -105,8 +106,8 @@ impl<'a> Runner<'a> {
     }
 
     /// Index of the variant whose failure ended the plan, with the error.
-    pub(crate) fn given_up(&mut self) -> Option<(usize, String)> {
-        self.given_up.take()
+    pub(crate) fn given_up(&self) -> Option<(usize, String)> {
+        self.judge.failure()
     }
 
     /// The campaign, once it has a trial.
@@ -406,11 +407,10 @@ impl<'a> Runner<'a> {
             self.finished.done.insert(*planned, trial);
         }
         self.ran += 1;
-        if let (true, Ending::Failed { why }) = (self.options.gives_up, ending) {
-            self.given_up = Some((planned.variant, why.clone()));
-            return Err(Failure::new(FailureKind::Trial, why.clone()));
-        }
-        Ok(())
+        let failure = self.judge.take(planned, ending, &self.finished.done);
+        failure
+            .filter(|_| self.options.gives_up)
+            .map_or(Ok(()), |(_, why)| Err(Failure::new(FailureKind::Trial, why)))
     }
 
     /// Number of the current trial, and the estimated time left.
@@ -431,8 +431,8 @@ impl Conducting for Runner<'_> {
 
     fn has(&self, cell: &PlannedCell) -> bool {
         let kernel = self.plan.variants[cell.variant].kernel.as_ref();
-        let elsewhere = kernel.is_some_and(|kernel| *kernel != self.kernel);
-        (elsewhere && self.reboots.is_none()) || self.finished.done.contains_key(cell)
+        let is_elsewhere = self.reboots.is_none() && kernel.is_some_and(|it| *it != self.kernel);
+        is_elsewhere || self.judge.passes_over(cell) || self.finished.done.contains_key(cell)
     }
 
     fn admit(&mut self, cell: &PlannedCell) -> Result<Admission, Failure> {

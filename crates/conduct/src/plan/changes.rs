@@ -1,11 +1,9 @@
 //! Changes of a plan by command-line options.
 
-use std::path::PathBuf;
+use treering_model::Variant;
 use treering_observe::FunctionName;
 
-use treering_model::Variant;
-
-use super::kernels::{count_instructions, under_kernels};
+use super::kernels::{KernelChoice, count_instructions, under_kernels};
 use super::{Machine, ObservedIn, Observing, Plan, Stopping};
 use crate::failure::Failure;
 
@@ -13,7 +11,7 @@ use crate::failure::Failure;
 #[derive(Clone, Debug, Default)]
 pub struct PlanChanges {
     /// Kernels for each variant.
-    pub kernels: Vec<PathBuf>,
+    pub kernels: Vec<KernelChoice>,
     /// Machine that runs the kernels of the variants: a guest, or this one after a reboot.
     pub machine: Option<Machine>,
     /// True if guests count instructions.

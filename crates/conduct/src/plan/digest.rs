@@ -197,6 +197,14 @@ impl DigestWriter {
             if !guest.append.is_empty() {
                 self.word(&guest.append);
             }
+            for (name, value) in guest.disk_facts() {
+                self.word(name);
+                self.word(&value);
+            }
+            if let Some(root) = &guest.root {
+                self.word("root");
+                self.path(root);
+            }
         }
     }
 

@@ -11,6 +11,15 @@ use crate::failure::Failure;
 /// File name extensions of kernel packages.
 const PACKAGES: [&str; 2] = [".deb", ".rpm"];
 
+/// Kernel that was chosen outside of the plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelChoice {
+    /// Name of its variants; `None` for one from the name of the file.
+    pub name: Option<String>,
+    /// File or directory of the kernel; with reboots, its release.
+    pub file: PathBuf,
+}
+
 /// Copy of a variant under another kernel, in a guest.
 ///
 /// # Errors
@@ -36,14 +45,14 @@ pub(crate) fn with_kernel(
 pub(super) fn under_kernels(
     variants: Vec<Variant>,
     guest: Option<&GuestSpec>,
-    kernels: &[PathBuf],
+    kernels: &[KernelChoice],
     machine: Machine,
 ) -> Result<Vec<Variant>, Failure> {
     match machine {
         Machine::Guest => in_guests(variants, guest, kernels),
         Machine::Reboot => {
-            let release = |path: &PathBuf| {
-                let name = path.to_string_lossy().into_owned();
+            let release = |kernel: &KernelChoice| {
+                let name = kernel.file.to_string_lossy().into_owned();
                 let is_file = name.contains('/') || PACKAGES.iter().any(|end| name.ends_with(end));
                 let message = format!("--kernel: '{name}' is a file, which is not booted");
                 let failure = Failure::usage(message)
@@ -127,13 +136,13 @@ fn combined<K>(
 fn in_guests(
     variants: Vec<Variant>,
     guest: Option<&GuestSpec>,
-    kernels: &[PathBuf],
+    kernels: &[KernelChoice],
 ) -> Result<Vec<Variant>, Failure> {
-    let name_and_path = |path: &PathBuf| {
-        let kernel = path.canonicalize().map_err(|error| {
-            Failure::of_path(path, &error).context("--kernel: no kernel can be read")
+    let name_and_path = |KernelChoice { name, file }: &KernelChoice| {
+        let kernel = file.canonicalize().map_err(|error| {
+            Failure::of_path(file, &error).context("--kernel: no kernel can be read")
         })?;
-        Ok((kernel_name(path), kernel))
+        Ok((name.clone().unwrap_or_else(|| kernel_name(file)), kernel))
     };
     let named_kernels = kernels.iter().map(name_and_path).collect::<Result<Vec<_>, Failure>>()?;
     if let Some(directory) =

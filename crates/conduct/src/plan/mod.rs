@@ -34,6 +34,7 @@ pub use foreseen::JobPhases;
 pub(crate) use foreseen::{foreseen, metric_hint};
 pub(crate) use job_engine::HEAT_HALF_LIFE_SECONDS;
 pub use job_engine::{JobEngine, JobPayload, TimedCalls};
+pub use kernels::KernelChoice;
 pub(crate) use kernels::with_kernel;
 pub(crate) use launch::{JobOfRanks, job_of_ranks};
 pub use launch::{Launch, RANK_TIMEOUT_SECONDS, RANKS_MAX};

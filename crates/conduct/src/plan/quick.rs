@@ -12,7 +12,7 @@ use treering_sys::is_root;
 use treering_trace::ModelledDisk;
 
 use super::document::VariantRehearsal;
-use super::kernels::under_kernels;
+use super::kernels::{KernelChoice, under_kernels};
 use super::{
     Conditions, Judging, Machine, Observing, Plan, PlannedJob, Stopping, family, foreseen,
     loop_device, metric_hint,
@@ -59,7 +59,7 @@ pub struct QuickOptions {
     /// Directories to compare, the baseline first; empty to make filesystems.
     pub directories: Vec<PathBuf>,
     /// Kernels to compare, the baseline first.
-    pub kernels: Vec<PathBuf>,
+    pub kernels: Vec<KernelChoice>,
     /// Machine that runs the kernels of the variants; `None` means guests.
     pub machine: Option<Machine>,
     /// Block devices for the filesystems; empty for loop images.

@@ -149,7 +149,11 @@ fn guest(guest: &GuestSpec) -> SectionKeys {
         .put("disk", guest.disk.name())
         .put_some("accelerator", guest.accelerator.map(Accelerator::name))
         .put_some("timeout", Some(timeout).filter(|it| *it != GuestSpec::TIMEOUT_SECONDS))
-        .put_some("append", Some(&guest.append).filter(|words| !words.is_empty()));
+        .put_some("append", Some(&guest.append).filter(|words| !words.is_empty()))
+        .put_some("root", guest.root.as_ref().map(|root| root.to_string_lossy().into_owned()))
+        .put_some("queues", guest.queues)
+        .put_some("iothread", guest.has_iothread.then_some(true))
+        .put_some("rotational", guest.is_rotational.then_some(true));
     keys
 }
 

@@ -65,6 +65,15 @@ const FAULTS: &[(&str, &str)] = &[
         "instructions of several CPUs",
         "guest = { accelerator = \"icount\", cpus = 2 }\n[[variant]]\nfilesystem = \"xfs\"\n",
     ),
+    ("a commit", "[[variant]]\nfilesystem = \"xfs\"\nkernel = \"git:v6.11\"\n"),
+    (
+        "queues of a disk with one",
+        "guest = { disk = \"ahci\", queues = 2 }\n[[variant]]\nkernel = \"./a.deb\"\n",
+    ),
+    (
+        "a root that begins nowhere",
+        "guest = { root = \"srv\" }\n[[variant]]\nfilesystem = \"xfs\"\nkernel = \"./a.deb\"\n",
+    ),
     ("limits of nothing", "[[variant]]\nfilesystem = \"xfs\"\nlimits = {}\n"),
     (
         "a limit with an underscore",

@@ -148,15 +148,23 @@ fn guest() -> impl Strategy<Value = GuestSpec> {
     let disk = sample::select(GuestDisk::ALL.to_vec());
     let accelerator = option::of(sample::select(Accelerator::ALL.to_vec()));
     let append = sample::select(vec!["", "mitigations=off", "preempt=none ext4.x=1"]);
-    (path(), 1u16..=255, 256u64..100_000, disk, accelerator, 10u32..=86_400, append).prop_map(
-        |(kernel, cpus, memory_mib, disk, accelerator, timeout_seconds, append)| GuestSpec {
-            kernel,
-            cpus: if accelerator == Some(Accelerator::Icount) { 1 } else { cpus },
-            memory_bytes: memory_mib << 20,
-            disk,
-            accelerator,
-            timeout_seconds,
-            append: append.to_owned(),
+    let root = sample::select(vec![None, Some(PathBuf::from("/")), Some("/srv/b c".into())]);
+    let words = (append, root);
+    (path(), 1u16..=255, 256u64..100_000, disk, accelerator, 10u32..=86_400, words).prop_map(
+        |(kernel, cpus, memory_mib, disk, accelerator, timeout_seconds, (append, root))| {
+            GuestSpec {
+                kernel,
+                cpus: if accelerator == Some(Accelerator::Icount) { 1 } else { cpus },
+                memory_bytes: memory_mib << 20,
+                disk,
+                accelerator,
+                timeout_seconds,
+                append: append.to_owned(),
+                root,
+                queues: disk.has_queues().then_some(cpus.min(64)),
+                has_iothread: disk.has_iothread() && cpus > 9,
+                is_rotational: disk.has_rotation() && cpus > 9,
+            }
         },
     )
 }

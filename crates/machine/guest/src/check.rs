@@ -4,7 +4,8 @@
 use treering_model::GuestDisk;
 use treering_model::filesystems;
 
-use crate::modules::{of_disk, of_filesystem};
+use crate::modules::{needed_by_root, of_disk, of_filesystem};
+use crate::root_transport::RootTransport;
 use crate::{GuestError, GuestModule, Kernel};
 
 /// Number of modules that are named in a message.
@@ -26,7 +27,7 @@ pub enum KernelDriver {
 /// Findings about a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelExamination {
-    /// Drivers of the known filesystems and of all kinds of disks, by name.
+    /// Drivers of the known filesystems, of all kinds of disks, and of shared roots, by name.
     pub drivers: Vec<(&'static str, KernelDriver)>,
     /// Number of modules that a guest could load.
     pub modules: usize,
@@ -39,8 +40,10 @@ pub fn examine(kernel: &Kernel) -> KernelExamination {
     let known = filesystems::all().filter(|one| one.mkfs().is_some());
     let of_filesystems = known.map(|one| (one.name, of_filesystem(kernel, one.name)));
     let of_disks = GuestDisk::ALL.into_iter().map(|disk| (disk.name(), of_disk(kernel, disk)));
-    let drivers: Vec<_> =
-        of_filesystems.chain(of_disks).map(|(name, found)| (name, state(kernel, found))).collect();
+    let of_roots =
+        RootTransport::ALL.into_iter().map(|one| (one.name(), needed_by_root(kernel, one)));
+    let all = of_filesystems.chain(of_disks).chain(of_roots);
+    let drivers: Vec<_> = all.map(|(name, found)| (name, state(kernel, found))).collect();
     let is_there = |name: &str| {
         let is_meant = |(own, state): &(&str, KernelDriver)| {
             *own == name && !matches!(state, KernelDriver::Missing(_))

@@ -68,6 +68,14 @@ pub enum GuestError {
         /// Reason.
         why: String,
     },
+    /// A directory cannot be the root of guests.
+    #[error("{} cannot be the root of the guests: {why}", directory.display())]
+    Root {
+        /// Directory of the host.
+        directory: PathBuf,
+        /// Reason.
+        why: String,
+    },
     /// QEMU cannot be started.
     #[error("QEMU cannot be started: {why}")]
     Qemu {
@@ -88,9 +96,10 @@ impl GuestError {
                 "name a Debian or RPM kernel package, a vmlinuz whose modules are installed beside \
                  it, an unpacked package, or a kernel tree that has been built",
             ),
-            Self::MissingModule { .. } => {
-                Some("use a kernel that has it, as a module or built in; a guest loads no others")
-            }
+            Self::MissingModule { .. } => Some(
+                "use a kernel that has it, as a module or built in; of a built tree, modules \
+                     older than its image are left out: make bzImage modules",
+            ),
             Self::OtherRelease { .. } => Some(
                 "build the modules again (`make modules`), or give the image that was built with \
                  them",
@@ -99,6 +108,10 @@ impl GuestError {
                 Some("use the static program: `make build` makes it, `make install` installs it")
             }
             Self::Qemu { .. } => Some("install QEMU (apt install qemu-system-x86)"),
+            Self::Root { .. } => Some(
+                "root = \"/\" needs kernels with overlay and virtiofs, and virtiofsd (apt install \
+                 virtiofsd, or qemu-system-common), or kernels with overlay and 9p",
+            ),
             Self::Io { .. } | Self::Package { .. } => None,
         }
     }

@@ -11,10 +11,12 @@ use std::time::{Duration, Instant};
 use treering_model::{SinkError, TrialEvent, TrialSink};
 use treering_sys::{MountOptions, load_module, mount, power_off};
 
+use crate::entered_root::enter;
 use crate::init_error::InitError;
 use crate::initramfs::{MODULES, OPTIONAL};
 use crate::overhead::Overhead;
 use crate::protocol::{ARGUMENT, GuestJob, GuestMessage, PORT};
+use crate::root_transport::RootTransport;
 
 /// Filesystems that programs expect: type and mount point.
 const MOUNTS: [&str; 7] = [
@@ -90,6 +92,14 @@ impl GuestMachine {
             }
         });
         Ok(job)
+    }
+
+    /// Makes the shared directory of the host the root of this process.
+    ///
+    /// # Errors
+    /// If the kernel cannot mount it, or tmpfs over it.
+    pub fn enter_root(transport: RootTransport) -> Result<(), InitError> {
+        enter(transport)
     }
 
     /// Waits until these disks have appeared.

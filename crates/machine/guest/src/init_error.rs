@@ -48,6 +48,15 @@ pub enum InitError {
     /// The host sent an invalid job.
     #[error("not a job: {0}")]
     Job(#[source] serde_json::Error),
+    /// The shared root cannot be entered.
+    #[error("the root of the host cannot be used: {}: {source}", path.display())]
+    Root {
+        /// Path in the guest.
+        path: PathBuf,
+        /// Cause.
+        #[source]
+        source: io::Error,
+    },
     /// A disk did not appear.
     #[error("there is no disk {}", disk.display())]
     NoDisk {

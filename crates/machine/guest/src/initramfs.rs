@@ -15,7 +15,8 @@ pub(crate) const OPTIONAL: &str = ".optional";
 /// Device number of the Linux console.
 const CONSOLE: (u32, u32) = (5, 1);
 /// Top-level directories that are mount points or belong to the guest itself.
-const OURS: [&str; 9] = ["proc", "sys", "dev", "run", "tmp", "mnt", "modules", "init", "root"];
+pub(crate) const OURS: [&str; 9] =
+    ["proc", "sys", "dev", "run", "tmp", "mnt", "modules", "init", "root"];
 
 /// Host file used by a job, available in the guest under the same path.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,6 +12,7 @@ mod cpio;
 mod disk;
 mod dynamic;
 mod elf;
+mod entered_root;
 mod error;
 mod init;
 mod init_error;
@@ -23,6 +24,8 @@ mod name_pattern;
 mod overhead;
 mod program;
 mod protocol;
+mod root_transport;
+mod share;
 mod unpack;
 
 pub use boot::{
@@ -36,7 +39,9 @@ pub use error::GuestError;
 pub use init::{GuestMachine, is_guest};
 pub use init_error::InitError;
 pub use initramfs::{ExtraFile, Initramfs};
-pub use kernel::Kernel;
-pub use modules::{GuestModule, needed};
+pub use kernel::{Kernel, copy_kernel};
+pub use modules::{GuestModule, needed, needed_by_root};
 pub use program::GuestProgram;
 pub use protocol::GuestJob;
+pub use root_transport::RootTransport;
+pub use share::SharedRoot;

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use treering_model::TrialEvent;
 
+use crate::root_transport::RootTransport;
+
 /// Name of the virtio port.
 pub(crate) const PORT: &str = "treering.events";
 /// Argument that identifies the init process of a guest.
@@ -25,6 +27,9 @@ pub struct GuestJob {
     /// mkfs options, for a filesystem that the guest makes on layers.
     #[serde(default)]
     pub mkfs: Vec<String>,
+    /// Transport of the shared root; `None` for a guest with nothing of the host.
+    #[serde(default)]
+    pub root: Option<RootTransport>,
     /// Mount options, as after `mount -o`.
     pub mount: Vec<String>,
     /// Trial, in the format of its runner in the guest.

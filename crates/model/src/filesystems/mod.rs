@@ -15,7 +15,11 @@ mod xfs;
 pub use btrfs::BTRFS;
 pub use ext::{EXT2, EXT3, EXT4, ext_copies, ext_signature};
 pub use f2fs::F2FS;
-pub use recognised::{FAT, OVERLAY, PLAYED_MOUNT, USER_SPACE_CONNECTIONS, USER_SPACE_DEVICE, ZFS};
+pub use recognised::{
+    FAT, NINE_P, NINE_P_SOURCE, OVERLAY, PLAYED_MOUNT, USER_SPACE_CONNECTIONS, USER_SPACE_DEVICE,
+    VIRTIO_FS, ZFS,
+};
+pub use tmpfs::TMPFS;
 pub use xfs::{XFS, xfs_copies};
 
 /// Every family, in listing order. Of filesystems with the same magic number the first is the

@@ -15,7 +15,7 @@ pub(super) const ALL: &[Filesystem] = &[
     mounted("smb2", 0xfe53_4d42),
     mounted("ceph", 0x00c3_6400),
     mounted("fuse", 0x6573_5546),
-    mounted("9p", 0x0102_1997),
+    mounted(NINE_P, 0x0102_1997),
     ZFS,
     Filesystem {
         members: Some(MemberLocation::Linked("block")),
@@ -205,6 +205,12 @@ const fn copy(name: &'static str, place: MagicPosition, magic: &'static [u8]) ->
 
 /// Type of overlayfs.
 pub const OVERLAY: &str = "overlay";
+/// Kernel's name of 9p, by which a guest can have files of its host.
+pub const NINE_P: &str = "9p";
+/// Folder of the 9p protocol in the source of the kernel.
+pub const NINE_P_SOURCE: &str = "net/9p";
+/// Kernel's name of virtiofs, by which a guest can have files of its host.
+pub const VIRTIO_FS: &str = "virtiofs";
 
 /// Filesystem type of a mounted played disk.
 pub const PLAYED_MOUNT: &str = "fuse.treering";

@@ -3,9 +3,12 @@
 
 use super::{CreationMethod, Filesystem};
 
+/// Kernel's name of tmpfs.
+pub const TMPFS: &str = "tmpfs";
+
 pub(super) const ALL: &[Filesystem] = &[
     Filesystem {
-        name: "tmpfs",
+        name: TMPFS,
         magic: 0x0102_1994,
         making: CreationMethod::Mounted { size: &["size", "nr_blocks"] },
         kernel_option: "CONFIG_TMPFS",

@@ -45,6 +45,23 @@ crate::named_enum! {
     }
 }
 
+impl GuestDisk {
+    /// Reports whether QEMU gives such a disk several queues.
+    pub const fn has_queues(self) -> bool {
+        !matches!(self, Self::Ahci)
+    }
+
+    /// Reports whether a thread of its own can serve such a disk in QEMU.
+    pub const fn has_iothread(self) -> bool {
+        matches!(self, Self::Virtio | Self::Scsi)
+    }
+
+    /// Reports whether such a disk can say that it rotates.
+    pub const fn has_rotation(self) -> bool {
+        matches!(self, Self::Scsi | Self::Ahci)
+    }
+}
+
 /// Fact with the kernel into which the machine was rebooted for the trial.
 pub const REBOOT_KERNEL_FACT: &str = "reboot.kernel";
 
@@ -66,6 +83,19 @@ pub struct GuestSpec {
     /// Words that are added to the kernel's command line; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub append: String,
+    /// Directory of the host that guests have as their root, read-only with tmpfs over it; `None`
+    /// for guests with nothing of the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<PathBuf>,
+    /// Number of queues of each disk; `None` for the default of QEMU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queues: Option<u16>,
+    /// True if a thread of its own serves the disks in QEMU.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_iothread: bool,
+    /// True for disks that say that they rotate.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_rotational: bool,
 }
 
 impl GuestSpec {
@@ -78,6 +108,14 @@ impl GuestSpec {
     /// Default timeout in seconds, sufficient for an emulated guest on a busy machine.
     pub const TIMEOUT_SECONDS: u32 = 180;
 
+    /// Facts about the disks that differ from the defaults, by name.
+    pub fn disk_facts(&self) -> Vec<(&'static str, String)> {
+        let queues = self.queues.map(|count| ("guest.queues", count.to_string()));
+        let thread = self.has_iothread.then(|| ("guest.iothread", "yes".to_owned()));
+        let rotation = self.is_rotational.then(|| ("guest.rotational", "yes".to_owned()));
+        queues.into_iter().chain(thread).chain(rotation).collect()
+    }
+
     /// Builds a guest for this kernel with the defaults.
     pub fn new(kernel: PathBuf) -> Self {
         Self {
@@ -88,6 +126,10 @@ impl GuestSpec {
             accelerator: None,
             timeout_seconds: Self::TIMEOUT_SECONDS,
             append: String::new(),
+            root: None,
+            queues: None,
+            has_iothread: false,
+            is_rotational: false,
         }
     }
 }

@@ -1,9 +1,11 @@
-//! Operations of a guest's init process: loading modules and powering off.
+//! Operations of a guest's init process: loading modules, changing the root, powering off.
 
 use std::ffi::CStr;
 use std::io;
+use std::path::Path;
 
 use rustix::io::Errno;
+use rustix::process::{chdir, chroot};
 use rustix::system::{RebootCommand, init_module, reboot};
 
 /// Loads a kernel module with parameters (`NAME=VALUE NAME=VALUE`). An already loaded module is not
@@ -16,6 +18,15 @@ pub fn load_module(module: &[u8], parameters: &CStr) -> io::Result<()> {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
         Err(errno) => Err(errno.into()),
     }
+}
+
+/// Makes a directory the root of this process, and its working directory.
+///
+/// # Errors
+/// As `chroot`: `EPERM` without root.
+pub fn change_root(directory: &Path) -> io::Result<()> {
+    chroot(directory)?;
+    Ok(chdir("/")?)
 }
 
 /// Powers the machine off immediately, without syncing filesystems.

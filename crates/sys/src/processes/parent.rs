@@ -52,9 +52,44 @@ fn signal_with_parent(command: &mut Command, signal: Signal) -> &mut Command {
     unsafe { command.pre_exec(before_exec) }
 }
 
+/// Gives the program mounts of its own, all of them read-only: what it serves to others cannot be
+/// written, whatever they ask for. Needs root, and Linux 5.12.
+pub fn with_read_only_mounts(command: &mut Command) -> &mut Command {
+    let before_exec = || {
+        let is_done = |result: libc::c_long| match result {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        };
+        // SAFETY: the calls get valid pointers to constants, and change this process alone.
+        unsafe {
+            is_done(libc::unshare(libc::CLONE_NEWNS).into())?;
+            let (top, none) = (c"/".as_ptr(), std::ptr::null());
+            let private = libc::MS_REC | libc::MS_PRIVATE;
+            is_done(libc::mount(none, top, none, private, none.cast()).into())?;
+            let read_only = libc::mount_attr {
+                attr_set: libc::MOUNT_ATTR_RDONLY,
+                attr_clr: 0,
+                propagation: 0,
+                userns_fd: 0,
+            };
+            is_done(libc::syscall(
+                libc::SYS_mount_setattr,
+                libc::AT_FDCWD,
+                top,
+                libc::AT_RECURSIVE,
+                &raw const read_only,
+                size_of::<libc::mount_attr>(),
+            ))
+        }
+    };
+    // SAFETY: between fork and exec only system calls are made; no allocation, no locks.
+    unsafe { command.pre_exec(before_exec) }
+}
+
 #[cfg(test)]
+#[expect(clippy::disallowed_macros, reason = "a test that must be skipped says so")]
 mod tests {
-    use super::{end_with_parent, interrupt, leave_with_parent, terminate};
+    use super::{end_with_parent, interrupt, leave_with_parent, terminate, with_read_only_mounts};
     use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
@@ -86,6 +121,20 @@ mod tests {
         assert_eq!(child.wait().unwrap().code(), Some(7));
         std::io::BufRead::read_line(&mut output, &mut line).unwrap();
         assert_eq!(line, "there\nreported\n");
+    }
+
+    #[test]
+    fn mounts_of_a_program_can_be_read_only() {
+        if !crate::is_root() {
+            println!("skipped: only root has mounts of its own");
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("file");
+        let mut command = Command::new("touch");
+        let written = with_read_only_mounts(command.arg(&file).stderr(Stdio::null())).status();
+        assert!(!written.unwrap().success() && !file.exists());
+        std::fs::write(&file, "").unwrap();
     }
 
     #[test]

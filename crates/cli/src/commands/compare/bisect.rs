@@ -1,15 +1,13 @@
 //! `treering kernel bisect-step`: compares the kernel of one revision with a good one, and answers
 //! with an exit code for `git bisect run`.
 
-use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-use treering_conduct::{
-    BisectOptions, BisectStep, KernelBuild, PlanEnd, PlanOptions, bisect_step, carry_out,
-};
+use treering_conduct::{BisectOptions, BisectStep, PlanEnd, PlanOptions, bisect_step, carry_out};
 use treering_sys::has_panicked;
 
+use super::kernels::kernel_sources;
 use super::{PlanStore, Terminal, page, read_rehearsed, usual_options};
 use crate::arguments::{BisectStepArgs, CompareArgs, PageArgs, percentage};
 use crate::classic_output::say;
@@ -65,15 +63,6 @@ fn code_for_git(code: ExitCode) -> ExitCode {
     code
 }
 
-/// Build by this command, whose output goes to standard error; standard output has the page alone.
-fn build(command: String) -> Result<KernelBuild, Failure> {
-    let output = std::io::stderr()
-        .as_fd()
-        .try_clone_to_owned()
-        .map_err(|error| Failure::environment(format!("cannot run sh for --build: {error}")))?;
-    Ok(KernelBuild { command, output })
-}
-
 fn step(args: &BisectStepArgs) -> Result<Answer, Failure> {
     let lab = lab::open();
     let threshold = args.threshold.as_deref().map(|text| percentage("--threshold", text));
@@ -81,7 +70,7 @@ fn step(args: &BisectStepArgs) -> Result<Answer, Failure> {
         plan_file: args.plan.clone(),
         good: args.good.clone(),
         kernel: args.kernel.clone(),
-        build: args.build.clone().map(build).transpose()?,
+        sources: kernel_sources(args.build.as_deref())?,
         rounds: args.rounds.map(u32::from),
         threshold: threshold.transpose()?,
     };

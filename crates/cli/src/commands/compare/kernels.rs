@@ -1,11 +1,18 @@
-//! `treering kernel check`: examines kernels before a plan uses them.
+//! Kernels of a command line: `treering kernel check` examines them before a plan uses them, and
+//! `--kernel git:REVISION` builds them.
 
+use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use treering_conduct::{check_kernel_file, watch_signals};
+use treering_conduct::plan::{KernelChoice, Machine};
+use treering_conduct::{
+    ChosenKernels, KernelBuild, KernelSources, check_kernel_file, is_commit, watch_signals,
+};
 
 use super::super::output;
-use crate::arguments::KernelCheckArgs;
+use super::Terminal;
+use crate::arguments::{KernelCheckArgs, QuickArgs};
 use crate::exit_codes::KERNEL_UNUSABLE;
 use crate::failure::Failure;
 
@@ -23,4 +30,37 @@ pub(crate) fn check_kernels(args: &KernelCheckArgs) -> Result<ExitCode, Failure>
         })?;
     }
     Ok(if are_usable { ExitCode::SUCCESS } else { ExitCode::from(KERNEL_UNUSABLE) })
+}
+
+/// Kernels of a comparison; builds those that are not built yet if `builds`.
+pub(super) fn chosen(args: &QuickArgs, builds: bool) -> Result<ChosenKernels, Failure> {
+    if !args.kernels.iter().any(|name| is_commit(name)) {
+        let file = |file: &PathBuf| KernelChoice { name: None, file: file.clone() };
+        let kernels = args.kernels.iter().map(file).collect();
+        return Ok(ChosenKernels { kernels, unbuilt: Vec::new() });
+    }
+    if args.machine == Some(Machine::Reboot) {
+        let message = "--kernel: a commit is built for guests";
+        return Err(Failure::usage(message)
+            .hint("with --machine reboot: install it and give its release (`uname -r`)"));
+    }
+    kernel_sources(args.build.as_deref())?.choose(&args.kernels, builds, &Terminal)
+}
+
+/// Sources of kernels: the repository of the current directory, with this build.
+pub(super) fn kernel_sources(build: Option<&str>) -> Result<KernelSources, Failure> {
+    let directory = std::env::current_dir().map_err(|error| {
+        Failure::environment(format!("cannot determine the current directory: {error}"))
+    })?;
+    let build = build.map(|command| {
+        // Standard output has the page alone.
+        let output = std::io::stderr().as_fd().try_clone_to_owned();
+        let output = output
+            .map_err(|error| Failure::environment(format!("cannot run sh for --build: {error}")))?;
+        Ok::<_, Failure>(KernelBuild { command: command.to_owned(), output })
+    });
+    let cache = std::path::absolute(crate::places::kernels_dir()?).map_err(|error| {
+        Failure::environment(format!("cannot determine the directory of kernels: {error}"))
+    })?;
+    Ok(KernelSources { directory, cache, build: build.transpose()? })
 }

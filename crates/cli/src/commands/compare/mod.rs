@@ -15,8 +15,8 @@ use std::process::ExitCode;
 
 use treering_conduct::plan::document::{Known, VariantRehearsal};
 use treering_conduct::plan::{
-    self, ObservedIn, ObservingChanges, Plan, PlanChanges, SHIPPED_PLANS_DIR, ShippedPlan,
-    quick_plan, refuse_alone, rehearse_quick, shipped_plan_lines,
+    self, KernelChoice, ObservedIn, ObservingChanges, Plan, PlanChanges, QuickOptions,
+    SHIPPED_PLANS_DIR, ShippedPlan, quick_plan, refuse_alone, rehearse_quick, shipped_plan_lines,
 };
 use treering_conduct::watch_signals;
 use treering_conduct::{
@@ -45,7 +45,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     if args.list {
         return list_shipped(args.page.output.as_deref());
     }
-    let lab = if args.dry_run || args.print_plan { lab::open_read_only() } else { lab::open() };
+    let is_shown_only = args.dry_run || args.print_plan;
+    let lab = if is_shown_only { lab::open_read_only() } else { lab::open() };
     let signals = watch_signals()?;
     // A dry run also rehearses the variants, in a lab that records what it makes.
     let trying = if args.dry_run { lab::recording() } else { lab.clone() };
@@ -53,19 +54,32 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     // A resumed plan was rehearsed when it began.
     let rehearsal: Option<&VariantRehearsal<'_>> =
         if args.print_plan || args.resume { None } else { Some(&rehearsal) };
-    let (mut plan, quick) = match &args.plan {
-        Some(path) => (read_plan(path, args.full_size, rehearsal)?, None),
-        None => {
-            let options = quick::options(&args.quick)?;
-            let plan = quick_plan(&options, &lab)?;
+    // An error of the plan is reported before a kernel is built, which can take an hour.
+    let read = |path: &PathBuf| read_plan(path, args.full_size, rehearsal);
+    let read = args.plan.as_ref().map(read).transpose()?;
+    let given = args.plan.is_none().then(|| quick::options(&args.quick)).transpose()?;
+    let chosen = kernels::chosen(&args.quick, !is_shown_only)?;
+    if !chosen.unbuilt.is_empty() {
+        let lines = chosen.unbuilt.join("\n") + "\n";
+        super::output::with_writer(args.page.output.as_deref(), |out| {
+            out.write_all(lines.as_bytes())
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let quick = given.map(|given| QuickOptions { kernels: chosen.kernels.clone(), ..given });
+    let mut plan = match (read, &quick) {
+        (Some(plan), _) => plan,
+        (None, Some(options)) => {
+            let plan = quick_plan(options, &lab)?;
             rehearsal.map_or(Ok(()), |rehearsal| rehearse_quick(&plan.variants, rehearsal))?;
-            (plan, Some(options))
+            plan
         }
+        (None, None) => return Err(Failure::new(Kind::Bug, "neither a plan nor options of one")),
     };
     if signals.flag().is_raised() {
         return Ok(ExitCode::from(Kind::Interrupted.code()));
     }
-    plan.change(&changes(args), quick.is_some())?;
+    plan.change(&changes(args, chosen.kernels), quick.is_some())?;
     if args.print_plan {
         super::output::with_writer(args.page.output.as_deref(), |out| {
             out.write_all(plan.to_toml().as_bytes())
@@ -90,10 +104,10 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Options that change the plan.
-fn changes(args: &CompareArgs) -> PlanChanges {
+fn changes(args: &CompareArgs, kernels: Vec<KernelChoice>) -> PlanChanges {
     let observe = &args.observe;
     PlanChanges {
-        kernels: args.quick.kernels.clone(),
+        kernels,
         machine: args.quick.machine,
         counts_instructions: args.quick.icount,
         rounds: args.quick.rounds.map(u32::from),

@@ -7,7 +7,7 @@ use crate::arguments::{QuickArgs, metric_names, percentage, settings_of_words, s
 use crate::commands::workload;
 use crate::failure::Failure;
 
-/// Reads the options of a quick plan.
+/// Reads the options of a quick plan, without its kernels.
 pub(super) fn options(args: &QuickArgs) -> Result<QuickOptions, Failure> {
     let workload = workload(&args.workload).ok_or_else(|| {
         let known: Vec<&str> =
@@ -30,7 +30,7 @@ pub(super) fn options(args: &QuickArgs) -> Result<QuickOptions, Failure> {
         settings: settings_of_words(workload.manifest().native, &words)?,
         filesystems: args.filesystems.clone(),
         directories: args.directories.clone(),
-        kernels: args.kernels.clone(),
+        kernels: Vec::new(),
         machine: args.machine,
         devices: args.device.clone(),
         image_bytes: args.size.as_deref().map(|text| size("--size", text)).transpose()?,

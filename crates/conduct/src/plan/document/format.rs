@@ -271,6 +271,10 @@ pub(super) struct GuestTable {
     /// Emulated kernels need at least 10 s to boot.
     pub(super) timeout: Key<WholeNumber<10, 86_400>>,
     pub(super) append: Key<String>,
+    pub(super) root: Key<String>,
+    pub(super) queues: Key<WholeNumber<1, 64>>,
+    pub(super) iothread: Key<bool>,
+    pub(super) rotational: Key<bool>,
 }
 
 /// Traces and layouts to record.

@@ -9,6 +9,7 @@ use super::Known;
 use super::format::{GuestTable, PlanTable, VariantTable};
 use super::tree::{Optional, Placed};
 use super::values::WholeNumber;
+use crate::kernels::is_commit;
 use crate::plan::Machine;
 use crate::plan::error::{Fault, quoted};
 
@@ -27,9 +28,14 @@ pub(super) fn guest(section: &GuestTable) -> Result<GuestSpec, Fault> {
             .timeout
             .value()
             .map_or(default.timeout_seconds, WholeNumber::small),
+        root: section.root.as_ref().map(|path| root(path)).transpose()?,
         append: section.append.as_ref().map(|words| append(words)).transpose()?.unwrap_or_default(),
+        queues: section.queues.value().map(WholeNumber::small),
+        has_iothread: section.iothread.value().unwrap_or_default(),
+        is_rotational: section.rotational.value().unwrap_or_default(),
         ..default
     };
+    check_disk(section, &spec)?;
     if let (Some(Accelerator::Icount), Some(value)) = (spec.accelerator, &section.accelerator) {
         if section.cpus.is_some() && spec.cpus > 1 {
             let message = "instructions are counted on one CPU only";
@@ -45,6 +51,36 @@ const APPEND_BYTES_MAX: usize = 1024;
 /// Kernel parameters that the guest sets itself.
 const RESERVED_PARAMETERS: [&str; 7] =
     ["init", "rdinit", "root", "console", "panic", "oops", "initrd"];
+
+/// Checks that the disk has what is asked of it.
+fn check_disk(section: &GuestTable, spec: &GuestSpec) -> Result<(), Fault> {
+    let refused = |what: &str| format!("a disk of the kind {} has {what}", spec.disk.name());
+    if let Some(value) = section.queues.as_ref().filter(|_| !spec.disk.has_queues()) {
+        let hint = "leave it out, or write disk = \"virtio-blk\", \"nvme\" or \"scsi\"";
+        return Err(value.fault(refused("one queue"), "").hint(hint));
+    }
+    let iothread = section.iothread.as_ref().filter(|_| spec.has_iothread);
+    if let Some(value) = iothread.filter(|_| !spec.disk.has_iothread()) {
+        let hint = "leave it out, or write disk = \"virtio-blk\" or \"scsi\"";
+        return Err(value.fault(refused("no thread of its own"), "").hint(hint));
+    }
+    let rotational = section.rotational.as_ref().filter(|_| spec.is_rotational);
+    if let Some(value) = rotational.filter(|_| !spec.disk.has_rotation()) {
+        let hint = "leave it out, or write disk = \"scsi\" or \"ahci\"";
+        return Err(value.fault(refused("no word for rotation"), "").hint(hint));
+    }
+    Ok(())
+}
+
+/// Checks the path of the root that guests share with the host.
+fn root(path: &Placed<String>) -> Result<PathBuf, Fault> {
+    let root = PathBuf::from(path.text());
+    if root.is_absolute() {
+        return Ok(root);
+    }
+    let message = format!("{} is not a path from / on", quoted(path));
+    Err(path.fault(message, "").hint("write root = \"/\" for the programs of this machine"))
+}
 
 /// Checks additional parameters for the kernel's command line.
 fn append(words: &Placed<String>) -> Result<String, Fault> {
@@ -110,6 +146,11 @@ pub(super) fn kernel_and_guest(
         let spec = spec.unwrap_or_else(|| GuestSpec::new(PathBuf::new()));
         let base = known.base_dir.as_deref().unwrap_or(Path::new(""));
         return Ok((None, Some(GuestSpec { kernel: base.join(kernel.text()), ..spec })));
+    }
+    if is_commit(Path::new(kernel.text())) {
+        let message = format!("{} is built on the command line only", quoted(kernel));
+        let hint = "leave `kernel` out, and give --kernel git:REVISION --build CMD with the plan";
+        return Err(kernel.fault(message, "").hint(hint));
     }
     if let Some(stray) = own {
         let message = format!("{} names a kernel that runs already", quoted(kernel));

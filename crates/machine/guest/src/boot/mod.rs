@@ -20,6 +20,7 @@ use treering_sys::{StopFlag, end_with_parent, memory_file};
 use self::console::{explained, tail, with_last_lines};
 use self::threads::{GuestInstant, ThreadTimes};
 use crate::protocol::{ARGUMENT, GuestJob, GuestMessage, LINE_BYTES_MAX, PORT};
+use crate::share::SharedRoot;
 use crate::{GuestError, Initramfs, Kernel, disk};
 
 /// Kernel command line. Warnings and worse go to the serial console; a panic ends QEMU. Crypto
@@ -28,6 +29,10 @@ use crate::{GuestError, Initramfs, Kernel, disk};
 /// panics (`IO-APIC + timer doesn't work`).
 const COMMAND_LINE: &str =
     "console=ttyS0 loglevel=5 panic=-1 oops=panic cryptomgr.notests no_timer_check";
+/// Words of the command line that the kernel gives to init as its environment, for programs of a
+/// shared root.
+const ENVIRONMENT: &str =
+    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root";
 /// Interval of checks for the end of QEMU and for a stop signal.
 const STEP: Duration = Duration::from_millis(200);
 /// Age up to which the time of the last message counts as current.
@@ -111,6 +116,8 @@ pub struct BootParameters<'b> {
     pub accelerator: Accelerator,
     /// Disks: files or devices on the host.
     pub disks: &'b [PathBuf],
+    /// Root that the guest shares with the host; `None` for a guest with nothing of the host.
+    pub root: Option<&'b SharedRoot>,
     /// Time limit of the trial.
     pub limit: Duration,
 }
@@ -167,6 +174,7 @@ pub enum GuestEnd {
 /// Running guest.
 struct RunningGuest {
     child: Child,
+    _daemon: Option<Daemon>,
     port: UnixStream,
     console: File,
     errors: File,
@@ -184,6 +192,16 @@ impl Drop for RunningGuest {
     fn drop(&mut self) {
         let _ended_already = self.child.kill();
         let _reaped = self.child.wait();
+    }
+}
+
+/// Process that serves a guest and ends with it.
+struct Daemon(Child);
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ended_already = self.0.kill();
+        let _reaped = self.0.wait();
     }
 }
 
@@ -206,7 +224,8 @@ impl BootParameters<'_> {
         if self.accelerator == Accelerator::Icount {
             command.args(["-icount", "shift=1,sleep=off"]);
         }
-        let line = [COMMAND_LINE, &self.spec.append, "--", ARGUMENT];
+        let environment = self.root.map_or("", |_| ENVIRONMENT);
+        let line = [COMMAND_LINE, environment, &self.spec.append, "--", ARGUMENT];
         let line = line.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ");
         command
             .args(["-accel", accelerator, "-machine", "q35", "-cpu", cpu])
@@ -220,7 +239,9 @@ impl BootParameters<'_> {
             .args(["-serial", "chardev:console", "-device", "virtio-serial-pci"])
             .args(["-chardev", "socket,id=port,fd=0"])
             .args(["-device", &format!("virtserialport,chardev=port,name={PORT}")])
-            .args(disk::arguments(self.spec.disk, self.disks));
+            .args(disk::arguments(self.spec, self.disks));
+        let of_root = self.root.map(|root| root.arguments(self.spec.memory_bytes));
+        command.args(of_root.unwrap_or_default());
         command
     }
 
@@ -231,9 +252,15 @@ impl BootParameters<'_> {
         let mut command = self.command(&console);
         command.env("LC_ALL", "C").current_dir("/").stdin(OwnedFd::from(theirs));
         command.stdout(errors.try_clone()?).stderr(errors.try_clone()?);
+        let served = self.root.map(|root| root.serve(&errors)).transpose()?.flatten();
+        let daemon = served.map(|(daemon, connection)| {
+            command.stdout(connection);
+            Daemon(daemon)
+        });
         let child = end_with_parent(&mut command).spawn()?;
         Ok(RunningGuest {
             child,
+            _daemon: daemon,
             port: ours,
             console,
             errors,

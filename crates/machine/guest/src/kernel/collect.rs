@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::path::Path;
 
+use treering_model::filesystems::NINE_P_SOURCE;
+
 use super::rules::ModprobeRules;
 use super::{Kernel, ModuleFile, image, module_name, package_error};
 use crate::GuestError;
@@ -17,7 +19,7 @@ pub(super) const TEXT_BYTES_MAX: u64 = 8 << 20;
 const KEPT_BYTES_MAX: u64 = 2 << 30;
 
 /// Directories of modules that a guest can need: filesystems with their dependencies, and disks
-/// supported by QEMU. Graphics, sound and networking are skipped.
+/// supported by QEMU. Graphics, sound and networking, apart from 9p, are skipped.
 const FOLDERS: [&str; 18] = [
     "kernel/arch/",
     "kernel/block/",
@@ -61,6 +63,11 @@ enum FileRole<'p> {
     Module { below: &'p str, name: String },
 }
 
+/// Reports whether a file of a package is needed, by its path in the installed system.
+pub(super) fn is_taken(path: &str) -> bool {
+    role(path).is_some()
+}
+
 /// Role of the file at this path; `None` for unneeded files.
 fn role(path: &str) -> Option<FileRole<'_>> {
     let path = path.trim_start_matches("./").trim_start_matches('/');
@@ -90,7 +97,9 @@ fn role(path: &str) -> Option<FileRole<'_>> {
         "modules.builtin.modinfo" => Some(FileRole::BuiltInInformation),
         _ => {
             let name = module_name(below)?;
-            let is_wanted = FOLDERS.iter().any(|folder| below.starts_with(folder));
+            let shares =
+                below.strip_prefix("kernel/").unwrap_or_default().starts_with(NINE_P_SOURCE);
+            let is_wanted = shares || FOLDERS.iter().any(|folder| below.starts_with(folder));
             is_wanted.then_some(FileRole::Module { below, name })
         }
     }

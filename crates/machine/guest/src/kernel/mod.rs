@@ -83,7 +83,10 @@ impl Kernel {
             match magic.as_slice() {
                 [b'!', b'<', b'a', b'r', b'c', b'h', b'>', b'\n'] => deb::read(file, source)?,
                 [0xed, 0xab, 0xee, 0xdb, ..] => rpm::read(file, source)?,
-                _ => tree::collect_for_image(source)?,
+                _ => match tree::tree_of(source) {
+                    Some(top) => tree::read(&top)?,
+                    None => tree::collect_for_image(source)?,
+                },
             }
         };
         collected.kernel(source)
@@ -106,6 +109,27 @@ impl Kernel {
     pub(crate) fn is_built_in(&self, module: &str) -> bool {
         self.built_in.as_ref().is_some_and(|names| names.contains(module))
     }
+}
+
+/// Copies a kernel into a folder: a package under its name, a directory under `name` with only the
+/// files that [`Kernel::read`] takes. An image in a build tree is copied with its tree. Returns the
+/// copy.
+///
+/// # Errors
+/// If a file cannot be read or written.
+pub fn copy_kernel(source: &Path, folder: &Path, name: &str) -> Result<PathBuf, GuestError> {
+    let top = if source.is_dir() { Some(source.to_owned()) } else { tree::tree_of(source) };
+    let copy = match &top {
+        Some(_) => folder.join(name),
+        None => folder.join(source.file_name().unwrap_or_default()),
+    };
+    match top {
+        Some(top) => tree::copy(&top, &copy)?,
+        None => {
+            std::fs::copy(source, &copy).map_err(GuestError::io("cannot copy", source))?;
+        }
+    }
+    Ok(copy)
 }
 
 /// Module name of a path, with `-` replaced by `_`; `None` for other files.

@@ -4,13 +4,23 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use super::collect::{IMAGE_BYTES_MAX, PackageCollector};
+use treering_model::filesystems::NINE_P_SOURCE;
+
+use super::collect::{IMAGE_BYTES_MAX, PackageCollector, is_taken};
 use super::{image, module_name};
 use crate::GuestError;
 use crate::unpack::read_all;
 
 /// Image paths in a build tree.
 const BUILT: [&str; 2] = ["arch/x86/boot/bzImage", "arch/x86_64/boot/bzImage"];
+/// Files of a build tree that describe it, beside its image and modules.
+const DESCRIPTIONS: [&str; 3] = [".config", "modules.builtin", "modules.builtin.modinfo"];
+/// Folders of a build tree with modules that a guest can need.
+const SOURCES: [&str; 8] =
+    ["arch/x86", "block", "crypto", "drivers", "fs", "lib", "mm", NINE_P_SOURCE];
+/// Folders of an unpacked package.
+const INSTALLED: [&str; 5] =
+    ["boot", "lib/modules", "usr/lib/modules", "lib/modprobe.d", "usr/lib/modprobe.d"];
 /// Limit of the directory depth.
 const DEPTH_MAX: usize = 16;
 /// Limit of the number of files.
@@ -19,17 +29,71 @@ const FILES_MAX: usize = 200_000;
 /// Reads a directory with `boot` and `lib/modules`, or a build tree.
 pub(super) fn read(top: &Path) -> Result<PackageCollector, GuestError> {
     let mut collector = PackageCollector::default();
-    if let Some(image) = BUILT.iter().map(|name| top.join(name)).find(|path| path.is_file()) {
+    if let Some(image) = image_of(top) {
         built(top, &image, &mut collector)?;
         return Ok(collector);
     }
-    for part in ["boot", "lib/modules", "usr/lib/modules", "lib/modprobe.d", "usr/lib/modprobe.d"] {
-        let folder = top.join(part);
-        if folder.is_dir() {
-            collect(top, &folder, &mut collector)?;
-        }
+    for folder in INSTALLED.iter().map(|part| top.join(part)).filter(|folder| folder.is_dir()) {
+        collect(top, &folder, &mut collector)?;
     }
     Ok(collector)
+}
+
+/// Image of a build tree.
+fn image_of(top: &Path) -> Option<PathBuf> {
+    BUILT.iter().map(|name| top.join(name)).find(|path| path.is_file())
+}
+
+/// Build tree in which an image is, with its modules.
+pub(super) fn tree_of(image: &Path) -> Option<PathBuf> {
+    let image = image.canonicalize().ok()?;
+    let name = BUILT.iter().find(|name| image.ends_with(name))?;
+    let top = image.ancestors().nth(Path::new(name).components().count())?;
+    top.join(DESCRIPTIONS[0]).is_file().then(|| top.to_owned())
+}
+
+/// Copies the files of a directory that [`read`] takes; the copy has the same paths below `to`.
+pub(super) fn copy(top: &Path, to: &Path) -> Result<(), GuestError> {
+    let paths = match image_of(top) {
+        Some(image) => {
+            let described = DESCRIPTIONS.iter().map(|name| top.join(name));
+            let mut paths: Vec<PathBuf> =
+                described.filter(|path| path.is_file()).chain([image]).collect();
+            paths.extend(modules_of(top)?);
+            paths
+        }
+        None => {
+            let folders = INSTALLED.iter().map(|part| top.join(part));
+            let of_folders: Result<Vec<_>, _> =
+                folders.filter(|folder| folder.is_dir()).map(|folder| files(&folder)).collect();
+            let mut paths = of_folders?.concat();
+            paths
+                .retain(|path| is_taken(&path.strip_prefix(top).unwrap_or(path).to_string_lossy()));
+            paths
+        }
+    };
+    for path in paths {
+        let copy = to.join(path.strip_prefix(top).unwrap_or(&path));
+        let folder = copy.parent().unwrap_or(to);
+        fs::create_dir_all(folder).map_err(GuestError::io("cannot make", folder))?;
+        fs::copy(&path, &copy).map_err(GuestError::io("cannot copy to", &copy))?;
+    }
+    Ok(())
+}
+
+/// Modules of a build tree; none if they were not made with its image. They may load all the same:
+/// their release says nothing where the commits of a release share it.
+fn modules_of(top: &Path) -> Result<Vec<PathBuf>, GuestError> {
+    let mut all = Vec::new();
+    if are_modules_stale(top) {
+        return Ok(all);
+    }
+    for folder in SOURCES.iter().map(|name| top.join(name)).filter(|folder| folder.is_dir()) {
+        all.extend(files(&folder)?.into_iter().filter(|path| {
+            path.file_name().is_some_and(|name| module_name(&name.to_string_lossy()).is_some())
+        }));
+    }
+    Ok(all)
 }
 
 /// Reads a single image; its modules are those installed for its release, next to it or in the
@@ -89,20 +153,20 @@ fn built(top: &Path, image: &Path, collector: &mut PackageCollector) -> Result<(
         let taken = collector.take_built_in_information(&mut open(&list)?);
         taken.map_err(failed(&list))?;
     }
-    for folder in ["arch/x86", "block", "crypto", "drivers", "fs", "lib", "mm"] {
-        let folder = top.join(folder);
-        if !folder.is_dir() {
-            continue;
-        }
-        for path in files(&folder)? {
-            let below = path.strip_prefix(top).unwrap_or(&path).to_string_lossy().into_owned();
-            if module_name(&below).is_some() {
-                let name = format!("lib/modules/built/kernel/{below}");
-                collector.look(&name, &mut open(&path)?).map_err(failed(&path))?;
-            }
-        }
+    for path in modules_of(top)? {
+        let below = path.strip_prefix(top).unwrap_or(&path).to_string_lossy();
+        let name = format!("lib/modules/built/kernel/{below}");
+        collector.look(&name, &mut open(&path)?).map_err(failed(&path))?;
     }
     Ok(())
+}
+
+/// Reports whether the code of the image was linked after the symbols of the modules were written,
+/// as by `make bzImage` alone: `make modules` writes these anew.
+fn are_modules_stale(top: &Path) -> bool {
+    let written = |name: &str| top.join(name).metadata().and_then(|file| file.modified()).ok();
+    let (code, symbols) = (written("vmlinux.o"), written("Module.symvers"));
+    code.zip(symbols).is_some_and(|(code, symbols)| symbols < code)
 }
 
 /// Regular files below a directory, sorted by name. Links are not followed.
@@ -132,8 +196,9 @@ fn open(path: &Path) -> Result<File, GuestError> {
 #[cfg(test)]
 mod tests {
     use super::super::image::boot_image;
-    use crate::Kernel;
+    use crate::{Kernel, copy_kernel};
     use std::path::Path;
+    use std::time::{Duration, SystemTime};
 
     fn write(top: &Path, name: &str, bytes: &[u8]) {
         let path = top.join(name);
@@ -163,5 +228,35 @@ mod tests {
         let kernel = Kernel::read(top.path()).unwrap();
         assert_eq!(kernel.release, "6.1-mine");
         assert!(kernel.is_built_in("ext4") && kernel.module("xfs").is_some());
+        // The image names its tree, and a copy has what was read.
+        write(top.path(), ".config", b"CONFIG_X=y\n");
+        let image = top.path().join("arch/x86/boot/bzImage");
+        for source in [top.path(), &image] {
+            let place = tempfile::tempdir().unwrap();
+            let copy = copy_kernel(source, place.path(), "copy").unwrap();
+            let copied = Kernel::read(&copy).unwrap();
+            assert!(copied.is_built_in("ext4") && copied.module("xfs").is_some());
+            assert_eq!(copied.configuration.as_deref(), Some("CONFIG_X=y\n"));
+        }
+    }
+
+    #[test]
+    fn modules_older_than_the_image_are_left_out() {
+        let top = tempfile::tempdir().unwrap();
+        write(top.path(), "arch/x86/boot/bzImage", &boot_image("6.1-mine (a@b) #2"));
+        write(top.path(), "fs/xfs/xfs.ko", b"module");
+        write(top.path(), "modules.builtin", b"kernel/fs/ext4/ext4.ko\n");
+        write(top.path(), "Module.symvers", b"");
+        write(top.path(), "vmlinux.o", b"");
+        let at = |name: &str, second: u64| {
+            let file = std::fs::File::options().write(true).open(top.path().join(name)).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(second)).unwrap();
+        };
+        at("vmlinux.o", 5);
+        for (symbols, has_module) in [(4, false), (5, true), (6, true)] {
+            at("Module.symvers", symbols);
+            let kernel = Kernel::read(top.path()).unwrap();
+            assert_eq!(kernel.module("xfs").is_some(), has_module, "{symbols}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use treering_model::filesystems::{OVERLAY, is_in_memory};
 use treering_model::{CryptLayer, GuestDisk, Layer};
 
 use crate::name_pattern::canonical;
+use crate::root_transport::RootTransport;
 use crate::{GuestError, Kernel, disk};
 pub use resolver::GuestModule;
 use resolver::{ALGORITHM, ModuleResolver};
@@ -51,6 +52,21 @@ pub fn needed(
         if let Layer::Loop(layer) = layer {
             require_filesystem(&mut order, &layer.on)?;
         }
+    }
+    Ok(order.finish())
+}
+
+/// Modules of a root that is shared like this, in load order.
+///
+/// # Errors
+/// If a module is missing or damaged.
+pub fn needed_by_root(
+    kernel: &Kernel,
+    transport: RootTransport,
+) -> Result<Vec<GuestModule>, GuestError> {
+    let mut order = ModuleResolver::new(kernel);
+    for name in transport.modules() {
+        order.require(name, "a shared root")?;
     }
     Ok(order.finish())
 }

@@ -1,13 +1,11 @@
 //! A step of `git bisect run`: a plan that compares the kernel of one revision with a good one.
 
-use std::os::fd::OwnedFd;
-use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use treering_model::{DeviceSpec, Variant};
-use treering_sys::{SIGINT, SIGTERM};
 
+use super::KernelSources;
 use crate::compare::check_kernel;
 use crate::failure::{Failure, FailureKind};
 use crate::host::Host;
@@ -22,24 +20,17 @@ const TESTED_VARIANT: &str = "tested";
 pub struct BisectOptions {
     /// File of the plan, for messages.
     pub plan_file: PathBuf,
-    /// Kernel that is known to be good.
+    /// Kernel that is known to be good: a file, or a commit as `git:REVISION`.
     pub good: PathBuf,
-    /// Kernel of the revision.
-    pub kernel: PathBuf,
-    /// Build of the kernel; `None` if it is built already.
-    pub build: Option<KernelBuild>,
+    /// Kernel of the revision, relative to the directory of the sources; `None` for the one that is
+    /// found there.
+    pub kernel: Option<PathBuf>,
+    /// Sources of the kernels, with the build of the revision.
+    pub sources: KernelSources,
     /// Number of rounds; `None` for sequential tests.
     pub rounds: Option<u32>,
     /// Minimum relevant difference, as a fraction; `None` for that of the plan.
     pub threshold: Option<f64>,
-}
-
-/// Build of the kernel of a revision.
-pub struct KernelBuild {
-    /// Command for `sh -c`.
-    pub command: String,
-    /// File that receives its output.
-    pub output: OwnedFd,
 }
 
 /// A step of a bisection.
@@ -75,14 +66,21 @@ pub fn bisect_step(
 ) -> Result<BisectStep, Failure> {
     let variant = only_variant(&plan, &options)?;
     let revision = revision();
+    let BisectOptions { sources, kernel, .. } = &options;
     // Checked before the build, which can take an hour.
-    let good = with_kernel(&variant, GOOD_VARIANT, &options.good)?;
+    let chosen = sources.choose(std::slice::from_ref(&options.good), true, host)?;
+    let file = chosen.kernels.first().map_or(&options.good, |chosen| &chosen.file);
+    let good = with_kernel(&variant, GOOD_VARIANT, file)?;
     check_kernel(&good)?;
-    let build = options.build.map(|build| run_build(build, host));
-    if let Some(why) = build.transpose()?.flatten() {
-        return Ok(BisectStep::Skipped(why));
-    }
-    let tested = match with_kernel(&variant, &revision, &options.kernel) {
+    let built = match &sources.build {
+        Some(build) => sources.build_here(build, kernel.as_deref(), host)?,
+        None => Ok(sources.directory.join(kernel.as_deref().unwrap_or(Path::new(".")))),
+    };
+    let built = match built {
+        Ok(built) => built,
+        Err(why) => return Ok(BisectStep::Skipped(why)),
+    };
+    let tested = match with_kernel(&variant, &revision, &built) {
         Ok(tested) => tested,
         Err(failure) => return Ok(BisectStep::Skipped(failure.message().to_owned())),
     };
@@ -114,26 +112,6 @@ fn only_variant(plan: &Plan, options: &BisectOptions) -> Result<Variant, Failure
     }
     let guest = variant.guest.clone().or_else(|| plan.guest.clone());
     Ok(Variant { guest, ..variant.clone() })
-}
-
-/// Runs the command that builds this revision; returns the reason if the build failed.
-fn run_build(build: KernelBuild, host: &dyn Host) -> Result<Option<String>, Failure> {
-    let KernelBuild { command, output } = build;
-    host.say(&format!("building: {command}"));
-    let cannot =
-        |error: std::io::Error| Failure::environment(format!("cannot run sh for --build: {error}"));
-    let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", &*command]).stdin(Stdio::null()).stdout(output);
-    let status = shell.status().map_err(cannot)?;
-    match (status.code(), status.signal()) {
-        (Some(0), _) => Ok(None),
-        // The user's Ctrl-C reaches the build first.
-        (_, Some(signal @ (SIGINT | SIGTERM))) => {
-            let message = format!("the build was ended by signal {signal}");
-            Err(Failure::new(FailureKind::Interrupted, message))
-        }
-        _ => Ok(Some(format!("this revision does not build ({status})"))),
-    }
 }
 
 /// Abbreviated hash of the revision checked out in the current directory.

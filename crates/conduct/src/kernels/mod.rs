@@ -1,0 +1,391 @@
+//! Kernels that are built from source: `git:REVISION` as a kernel to compare, and the steps of a
+//! bisection. Both keep what they build in the same cache.
+
+mod bisect;
+mod cache;
+mod product;
+mod repository;
+mod worktree;
+
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
+
+use treering_sys::{SIGINT, SIGTERM};
+
+use crate::failure::{Failure, FailureKind};
+use crate::host::Host;
+use crate::plan::KernelChoice;
+
+pub use bisect::{BisectOptions, BisectStep, bisect_step};
+pub(crate) use cache::commit_of;
+use cache::{BuildKey, KernelCache};
+use product::{NONE_MADE, made_kernel};
+use repository::{CONFIGURATION, Commit, Repository};
+use worktree::Worktree;
+
+/// Beginning of the name of a kernel that is built from a commit.
+const GIT: &str = "git:";
+
+/// Reports whether a kernel is named as a commit, `git:REVISION`.
+pub fn is_commit(kernel: &Path) -> bool {
+    revision(kernel).is_some()
+}
+
+fn revision(kernel: &Path) -> Option<&str> {
+    kernel.to_str()?.strip_prefix(GIT)
+}
+
+/// Build of a kernel.
+#[derive(Debug)]
+pub struct KernelBuild {
+    /// Command for `sh -c`.
+    pub command: String,
+    /// File that receives its output.
+    pub output: OwnedFd,
+}
+
+/// Sources of kernels, and the cache of those that were built.
+#[derive(Debug)]
+pub struct KernelSources {
+    /// Directory in a working tree of the kernel's repository.
+    pub directory: PathBuf,
+    /// Directory of the kernels that were built.
+    pub cache: PathBuf,
+    /// Build of a kernel that is not in the cache; `None` if nothing can be built.
+    pub build: Option<KernelBuild>,
+}
+
+/// Kernels to compare, as far as they exist.
+#[derive(Debug, Default)]
+pub struct ChosenKernels {
+    /// Kernels in the order in which they were named.
+    pub kernels: Vec<KernelChoice>,
+    /// Lines about kernels that would have to be built first.
+    pub unbuilt: Vec<String>,
+}
+
+impl KernelSources {
+    /// Finds the kernels of these names: files, and commits as `git:REVISION`. Commits that are not
+    /// in the cache are built there if `builds`, and otherwise listed as unbuilt.
+    ///
+    /// # Errors
+    /// If a commit does not exist, is not built and cannot be, or its kernel cannot be kept.
+    pub fn choose(
+        &self,
+        names: &[PathBuf],
+        builds: bool,
+        host: &dyn Host,
+    ) -> Result<ChosenKernels, Failure> {
+        let mut chosen = ChosenKernels::default();
+        for file in names {
+            let Some(revision) = revision(file) else {
+                chosen.kernels.push(KernelChoice { name: None, file: file.clone() });
+                continue;
+            };
+            let (repository, key) = self.key_of(revision)?;
+            let name = Some(key.commit.name.clone());
+            match self.cache().find(&key) {
+                Some(file) => chosen.kernels.push(KernelChoice { name, file }),
+                None if builds => {
+                    let file = self.build_commit(&repository, &key, host)?;
+                    chosen.kernels.push(KernelChoice { name, file });
+                }
+                None => chosen.unbuilt.push(format!(
+                    "git:{revision} is {} and not built yet: `{}` will build it in {}",
+                    key.commit.short(),
+                    key.command,
+                    self.cache.display()
+                )),
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// Builds the kernel of the working tree in which this process is, unless it was built before;
+    /// `kernel` is the path that the build makes, if it is known. Returns the kernel, or the reason
+    /// why there is none.
+    ///
+    /// # Errors
+    /// If the build was interrupted, or its kernel cannot be kept.
+    fn build_here(
+        &self,
+        build: &KernelBuild,
+        kernel: Option<&Path>,
+        host: &dyn Host,
+    ) -> Result<Result<PathBuf, String>, Failure> {
+        let repository = Repository::find(&self.directory)?;
+        let key = repository.as_ref().map(|it| Self::key_here(it, build)).transpose()?;
+        if let Some((kept, key)) = key.as_ref().and_then(|key| Some((self.cache().find(key)?, key)))
+        {
+            host.say(&format!("{} was built before: {}", key.commit.short(), kept.display()));
+            return Ok(Ok(kept));
+        }
+        let began = now(host);
+        let built = build.run(&self.directory, host)?;
+        let made = built.and_then(|()| match kernel {
+            Some(kernel) => Ok(self.directory.join(kernel)),
+            None => made_kernel(&self.directory, began).ok_or(NONE_MADE.to_owned()),
+        });
+        let kept = match (made, &key) {
+            // An image alone may have its modules anywhere.
+            (Ok(kernel), Some(key)) if is_whole(&kernel) => self.cache().keep(key, &kernel).map(Ok),
+            (made, _) => Ok(made),
+        };
+        if let Some((repository, key)) = repository.zip(key) {
+            restore_configuration(&repository, &key.configuration)?;
+        }
+        kept
+    }
+
+    fn cache(&self) -> KernelCache {
+        KernelCache { directory: self.cache.clone() }
+    }
+
+    /// Identity of the kernel of a commit with the configuration of the working tree.
+    fn key_of(&self, revision: &str) -> Result<(Repository, BuildKey), Failure> {
+        let Some(build) = &self.build else {
+            let message = format!("git:{revision} is a commit, and nothing says how to build it");
+            let hint = "give --build CMD, such as --build 'make -s -j8 olddefconfig bindeb-pkg'";
+            return Err(Failure::usage(message).hint(hint));
+        };
+        let Some(repository) = Repository::find(&self.directory)? else {
+            let message =
+                format!("git:{revision}: {} is in no repository", self.directory.display());
+            return Err(Failure::usage(message).hint("start treering in the kernel's repository"));
+        };
+        let commit = repository.commit(revision)?;
+        let key = key(&repository, build, commit);
+        Ok((repository, key))
+    }
+
+    /// Identity of the kernel of the working tree as it is, with changes that are in no commit.
+    fn key_here(repository: &Repository, build: &KernelBuild) -> Result<BuildKey, Failure> {
+        let commit = repository.commit("HEAD")?;
+        let changes = repository.changes()?;
+        Ok(BuildKey { changes, ..key(repository, build, commit) })
+    }
+
+    /// Builds a commit in the working tree of the cache.
+    fn build_commit(
+        &self,
+        repository: &Repository,
+        key: &BuildKey,
+        host: &dyn Host,
+    ) -> Result<PathBuf, Failure> {
+        let Some(build) = &self.build else {
+            return Err(Failure::new(FailureKind::Bug, "a build without its command"));
+        };
+        let configured = (&key.commit, key.configuration.as_slice());
+        let tree = Worktree::check_out(repository, &self.cache, configured)?;
+        let name = &key.commit.name;
+        host.say(&format!("{name}: checked out in {}", tree.path.display()));
+        let began = now(host);
+        let made = build.run(&tree.path, host)?;
+        let made = made.and_then(|()| made_kernel(&tree.path, began).ok_or(NONE_MADE.to_owned()));
+        let kernel = made.map_err(|why| Failure::environment(why).context(name))?;
+        self.cache().keep(key, &kernel)
+    }
+}
+
+/// Identity of the kernel of a commit, with the configuration of the working tree.
+fn key(repository: &Repository, build: &KernelBuild, commit: Commit) -> BuildKey {
+    let configuration = repository.configuration().unwrap_or_default();
+    BuildKey { commit, configuration, command: build.command.clone(), changes: Vec::new() }
+}
+
+/// Time of the host, by which files of a build are told from earlier ones.
+fn now(host: &dyn Host) -> SystemTime {
+    let passed = u64::try_from(host.unix_ms()).unwrap_or_default();
+    SystemTime::UNIX_EPOCH + Duration::from_millis(passed)
+}
+
+/// Reports whether a kernel has its modules with it: a package, or a directory.
+fn is_whole(kernel: &Path) -> bool {
+    let is_package = |end| kernel.extension().is_some_and(|own| own == end);
+    kernel.is_dir() || is_package("deb") || is_package("rpm")
+}
+
+/// Puts the configuration of the working tree back, which a build of an older commit changes: the
+/// next one would begin with what that commit did not know.
+fn restore_configuration(repository: &Repository, configuration: &[u8]) -> Result<(), Failure> {
+    let changed = repository.configuration().is_some_and(|now| now != configuration);
+    if configuration.is_empty() || !changed {
+        return Ok(());
+    }
+    let file = repository.top.join(CONFIGURATION);
+    std::fs::write(&file, configuration).map_err(|error| Failure::of_path(&file, &error))
+}
+
+impl KernelBuild {
+    /// Runs the build in this directory; returns the reason if it failed.
+    ///
+    /// # Errors
+    /// If there is no shell, or the user interrupts the build.
+    fn run(&self, directory: &Path, host: &dyn Host) -> Result<Result<(), String>, Failure> {
+        host.say(&format!("building: {}", self.command));
+        let cannot = |error: std::io::Error| {
+            Failure::environment(format!("cannot run sh for --build: {error}"))
+        };
+        let output = self.output.try_clone().map_err(cannot)?;
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", &self.command]).current_dir(directory);
+        let status = shell.stdin(Stdio::null()).stdout(output).status().map_err(cannot)?;
+        match (status.code(), status.signal()) {
+            (Some(0), _) => Ok(Ok(())),
+            // The user's Ctrl-C reaches the build first.
+            (_, Some(signal @ (SIGINT | SIGTERM))) => {
+                let message = format!("the build was ended by signal {signal}");
+                Err(Failure::new(FailureKind::Interrupted, message))
+            }
+            _ => Ok(Err(format!("this revision does not build ({status})"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KernelBuild, KernelSources, is_commit};
+    use crate::host::Host;
+    use std::cell::RefCell;
+    use std::fs::{self, File};
+    use std::os::fd::OwnedFd;
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+    use std::time::SystemTime;
+
+    /// Host that remembers what was said.
+    #[derive(Default)]
+    struct Listener(RefCell<Vec<String>>);
+
+    impl Host for Listener {
+        fn say(&self, words: &str) {
+            self.0.borrow_mut().push(words.to_owned());
+        }
+
+        fn unix_ms(&self) -> i64 {
+            // The time of a file that is written now.
+            let file = tempfile::tempfile().unwrap().metadata().unwrap();
+            let passed = file.modified().unwrap().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+            i64::try_from(passed.as_millis()).unwrap()
+        }
+    }
+
+    impl Listener {
+        /// Number of builds so far.
+        fn builds(&self) -> usize {
+            self.0.borrow().iter().filter(|words| words.starts_with("building: ")).count()
+        }
+    }
+
+    fn git(directory: &Path, words: &[&str]) {
+        let mut git = Command::new("git");
+        git.current_dir(directory).args(["-c", "user.name=t", "-c", "user.email=t@t"]).args(words);
+        assert!(git.output().unwrap().status.success(), "{words:?}");
+    }
+
+    /// Repository with the tags v1 and v2 and a configuration, and the sources of its kernels.
+    fn repository(place: &Path, command: &str) -> KernelSources {
+        let directory = place.join("linux");
+        fs::create_dir(&directory).unwrap();
+        git(&directory, &["init", "-q"]);
+        fs::write(directory.join(".gitignore"), ".config\nout\n").unwrap();
+        for tag in ["v1", "v2"] {
+            fs::write(directory.join("revision"), tag).unwrap();
+            git(&directory, &["add", "-A"]);
+            git(&directory, &["commit", "-q", "-m", tag]);
+            git(&directory, &["tag", tag]);
+        }
+        fs::write(directory.join(".config"), "CONFIG_A=y\n").unwrap();
+        let output: OwnedFd = File::create("/dev/null").unwrap().into();
+        let build = Some(KernelBuild { command: command.to_owned(), output });
+        KernelSources { directory, cache: place.join("kernels"), build }
+    }
+
+    /// Builds a package beside the tree that contains the revision and the configuration.
+    const PACKAGE: &str = "cat revision .config >../linux-image-x_1_amd64.deb && echo z >>.config";
+
+    #[test]
+    fn commits_are_built_once_for_each_configuration_and_command() {
+        let place = tempfile::tempdir().unwrap();
+        let mut sources = repository(place.path(), PACKAGE);
+        let host = Listener::default();
+        let names = ["git:v1", "git:HEAD", "/a.deb"].map(PathBuf::from);
+        assert!(is_commit(&names[0]) && !is_commit(&names[2]));
+        let unbuilt = sources.choose(&names, false, &host).unwrap();
+        assert_eq!((unbuilt.unbuilt.len(), unbuilt.kernels.len(), host.builds()), (2, 1, 0));
+        let chosen = sources.choose(&names, true, &host).unwrap();
+        assert_eq!(host.builds(), 2);
+        let text = |at: usize| fs::read_to_string(&chosen.kernels[at].file).unwrap();
+        assert_eq!((text(0), text(1)), ("v1CONFIG_A=y\n".to_owned(), "v2CONFIG_A=y\n".to_owned()));
+        let name = |at: usize| chosen.kernels[at].name.clone();
+        assert_eq!(name(0).as_deref(), Some("v1"));
+        assert!(name(1).unwrap().starts_with("HEAD "), "{:?}", name(1));
+        // The working tree of the user is as it was.
+        let own = fs::read_to_string(sources.directory.join("revision")).unwrap();
+        assert_eq!(own, "v2");
+        let own = fs::read_to_string(sources.directory.join(".config")).unwrap();
+        assert_eq!(own, "CONFIG_A=y\n");
+        // The same commit under another name is the same kernel.
+        let again = sources.choose(&[PathBuf::from("git:v2")], true, &host).unwrap();
+        assert_eq!((&again.kernels[0].file, host.builds()), (&chosen.kernels[1].file, 2));
+        fs::write(sources.directory.join(".config"), "CONFIG_A=m\n").unwrap();
+        let other = sources.choose(&names[..1], true, &host).unwrap();
+        assert_eq!(fs::read_to_string(&other.kernels[0].file).unwrap(), "v1CONFIG_A=m\n");
+        sources.build.as_mut().unwrap().command.push_str(" && true");
+        sources.choose(&names[..1], true, &host).unwrap();
+        assert_eq!(host.builds(), 4);
+    }
+
+    #[test]
+    fn steps_and_comparisons_share_what_was_built() {
+        let place = tempfile::tempdir().unwrap();
+        let sources = repository(place.path(), PACKAGE);
+        let host = Listener::default();
+        let build = sources.build.as_ref().unwrap();
+        let here = |sources: &KernelSources| sources.build_here(build, None, &host).unwrap();
+        let kept = here(&sources).unwrap();
+        // The configuration is put back, so that the next revision begins with the same one.
+        let own = fs::read_to_string(sources.directory.join(".config")).unwrap();
+        assert_eq!(own, "CONFIG_A=y\n");
+        let chosen = sources.choose(&[PathBuf::from("git:v2")], true, &host).unwrap();
+        assert_eq!((&chosen.kernels[0].file, host.builds()), (&kept, 1));
+        assert_eq!(here(&sources).unwrap(), kept);
+        // Changes that are in no commit make another kernel.
+        fs::write(sources.directory.join("revision"), "patched").unwrap();
+        let patched = here(&sources).unwrap();
+        assert_eq!(fs::read_to_string(&patched).unwrap(), "patchedCONFIG_A=y\n");
+        assert_eq!(host.builds(), 2);
+    }
+
+    #[test]
+    fn builds_that_fail_or_make_nothing_are_told() {
+        let place = tempfile::tempdir().unwrap();
+        let mut sources = repository(place.path(), "exit 7");
+        let host = Listener::default();
+        let name = [PathBuf::from("git:v1")];
+        let told = |sources: &KernelSources| {
+            sources.choose(&name, true, &host).unwrap_err().message().to_owned()
+        };
+        assert!(told(&sources).contains("v1: this revision does not build (exit status: 7)"));
+        sources.build.as_mut().unwrap().command = "true".to_owned();
+        assert!(told(&sources).contains("made neither a package"));
+        let missing = sources.choose(&[PathBuf::from("git:--help")], true, &host).unwrap_err();
+        assert!(missing.message().contains("no such commit"), "{missing}");
+        // A directory in the place of the tree is left alone.
+        let trees = fs::read_dir(sources.cache.join("trees")).unwrap().flatten().next().unwrap();
+        let mut entries = fs::read_dir(trees.path()).unwrap().flatten().map(|entry| entry.path());
+        let tree = entries.find(|path| path.is_dir()).unwrap();
+        fs::rename(&tree, place.path().join("moved")).unwrap();
+        fs::create_dir(&tree).unwrap();
+        fs::write(tree.join("mine"), "").unwrap();
+        assert!(told(&sources).contains("is not the tree that was made here"));
+        assert!(tree.join("mine").exists());
+        sources.build = None;
+        assert!(told(&sources).contains("nothing says how to build it"));
+        sources.directory = place.path().to_owned();
+        assert!(sources.choose(&name, true, &host).is_err());
+    }
+}

@@ -1,0 +1,97 @@
+//! Working tree of a repository for builds of other commits. The tree stays in the cache, so that
+//! the next build only compiles what differs; the user's own working tree is never touched.
+
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use treering_model::Fingerprint;
+use treering_sys::{LockError, lock_exclusive};
+
+use super::repository::{CONFIGURATION, Commit, GitRefusal, Repository, run};
+use crate::failure::Failure;
+
+/// Folder of the working trees in the cache.
+const TREES: &str = "trees";
+/// File beside a working tree with its identity.
+const RECORD: &str = "treering-tree.json";
+
+/// Identity of a working tree that was made here.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct TreeRecord {
+    /// Directory with the history of the repository.
+    history: PathBuf,
+    /// Number of the directory in its filesystem.
+    inode: u64,
+}
+
+/// Working tree in the cache, locked for this process.
+pub(super) struct Worktree {
+    /// Top directory.
+    pub(super) path: PathBuf,
+    _lock: File,
+}
+
+impl Worktree {
+    /// Checks out a commit in the working tree of this repository, and puts the configuration
+    /// there. Makes the tree if there is none.
+    ///
+    /// # Errors
+    /// If another process builds in it, it was not made here, or git refuses.
+    pub(super) fn check_out(
+        repository: &Repository,
+        cache: &Path,
+        (commit, configuration): (&Commit, &[u8]),
+    ) -> Result<Self, Failure> {
+        let name = Fingerprint::from_bytes(repository.history.to_string_lossy().as_bytes()).text();
+        // `bindeb-pkg` writes its packages beside the tree, so each tree has a folder of its own.
+        let folder = cache.join(TREES).join(&name);
+        let path = folder.join(format!("treering-{name}"));
+        let of_path = |path: &Path, error: &std::io::Error| Failure::of_path(path, error);
+        fs::create_dir_all(&folder).map_err(|error| of_path(&folder, &error))?;
+        let lock = File::open(&folder).map_err(|error| of_path(&folder, &error))?;
+        if lock_exclusive(&lock) == Err(LockError::Held) {
+            let message = format!("{}: another treering builds a kernel here", folder.display());
+            return Err(Failure::environment(message).hint("wait until it has ended"));
+        }
+        let record = folder.join(RECORD);
+        let refused = |GitRefusal(why)| {
+            Failure::environment(format!("git cannot check out {}: {why}", commit.name))
+        };
+        if path.symlink_metadata().is_ok() {
+            let is_ours =
+                recorded(&record).is_some_and(|it| identity(&path, repository) == Some(it));
+            if !is_ours {
+                let message = format!("{} is not the tree that was made here", path.display());
+                return Err(Failure::environment(message).hint("move it away"));
+            }
+            let words = ["checkout", "--quiet", "--detach", "--force", &commit.hash];
+            run(&path, &words)?.map_err(refused)?;
+        } else {
+            let text = path.to_string_lossy();
+            // The repository may still know a tree of this name that was removed.
+            let words = ["worktree", "add", "--quiet", "--force", "--detach", &text, &commit.hash];
+            run(&repository.top, &words)?.map_err(refused)?;
+            let made = serde_json::to_vec(&identity(&path, repository)).unwrap_or_default();
+            fs::write(&record, made).map_err(|error| of_path(&record, &error))?;
+        }
+        let file = path.join(CONFIGURATION);
+        // An equal file is left alone, since make compares times.
+        if !configuration.is_empty() && fs::read(&file).ok().as_deref() != Some(configuration) {
+            fs::write(&file, configuration).map_err(|error| of_path(&file, &error))?;
+        }
+        Ok(Self { path, _lock: lock })
+    }
+}
+
+/// Identity of a directory as the working tree of a repository.
+fn identity(path: &Path, repository: &Repository) -> Option<TreeRecord> {
+    let metadata = path.symlink_metadata().ok().filter(fs::Metadata::is_dir)?;
+    let history = repository.history.clone();
+    Some(TreeRecord { history, inode: metadata.ino() })
+}
+
+fn recorded(record: &Path) -> Option<TreeRecord> {
+    serde_json::from_slice(&fs::read(record).ok()?).ok()
+}
