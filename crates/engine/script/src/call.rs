@@ -270,6 +270,73 @@ pub enum Call<'a> {
         /// Length of the range in bytes.
         bytes: u64,
     },
+    /// Discards the free space in the first bytes of the filesystem.
+    Trim {
+        /// An open directory of the filesystem.
+        dir: DirSlot,
+        /// Length of the range from the beginning of the filesystem.
+        bytes: u64,
+    },
+    /// Makes a file a copy of another that shares its blocks.
+    Reflink {
+        /// Slot of the original.
+        from: FileSlot,
+        /// Slot of the copy, open for writing.
+        into: FileSlot,
+    },
+    /// Copies a piece of a file to the same place of another: `Done::Bytes`, 0 at the end.
+    Copy {
+        /// Slot of the original.
+        from: FileSlot,
+        /// Slot of the copy, open for writing.
+        into: FileSlot,
+        /// Maximum number of bytes.
+        bytes: u32,
+        /// Offset in both files.
+        position: u64,
+    },
+    /// Lets two files share the blocks of a range if it is equal in both: `Done::Bytes`, 0 if it is
+    /// not.
+    Dedupe {
+        /// Slot of the file whose blocks stay.
+        from: FileSlot,
+        /// Slot of the other file, open for writing.
+        into: FileSlot,
+        /// Offset of the range in both files.
+        start: u64,
+        /// Length of the range in bytes.
+        bytes: u64,
+    },
+    /// Gives a file other blocks, in fewer extents, if there are any.
+    Defragment {
+        /// Slot of the file, open for reading and writing.
+        file: FileSlot,
+        /// Directory near which new blocks are looked for.
+        at: DirSlot,
+    },
+    /// Makes a subvolume.
+    MakeSubvolume {
+        /// Parent directory.
+        at: DirSlot,
+        /// Name of the new entry.
+        name: &'a CStr,
+    },
+    /// Makes a snapshot of a subvolume.
+    Snapshot {
+        /// Slot of the subvolume.
+        of: DirSlot,
+        /// Parent directory of the snapshot.
+        at: DirSlot,
+        /// Name of the new entry.
+        name: &'a CStr,
+    },
+    /// Destroys a subvolume with all that is in it.
+    DestroySubvolume {
+        /// Parent directory.
+        at: DirSlot,
+        /// Name of the entry.
+        name: &'a CStr,
+    },
     /// Gives requests to the queue of the task: `Done::Taken`.
     Submit {
         /// Requests; no two in flight may have the same tag.
@@ -505,12 +572,16 @@ impl<'a> Call<'a> {
             | Self::Symlink { at, name, .. }
             | Self::SetTimes { at, name }
             | Self::GetXattr { at, name }
+            | Self::MakeSubvolume { at, name }
+            | Self::Snapshot { at, name, .. }
+            | Self::DestroySubvolume { at, name }
             | Self::Size { at, name }
             | Self::Stat { at, name } => CallSubject::Below(at, name),
             Self::CloseDir { dir }
             | Self::ReadDir { dir }
             | Self::MakeAgain { dir }
             | Self::SyncDir { dir, .. }
+            | Self::Trim { dir, .. }
             | Self::Statfs { dir } => CallSubject::Directory(dir),
             Self::Sync { .. }
             | Self::OpenRoot { .. }
@@ -534,6 +605,10 @@ impl<'a> Call<'a> {
             | Self::Advise { file, .. }
             | Self::Allocate { file, .. }
             | Self::Punch { file, .. }
+            | Self::Defragment { file, .. }
+            | Self::Reflink { into: file, .. }
+            | Self::Copy { into: file, .. }
+            | Self::Dedupe { into: file, .. }
             | Self::Map { file, .. }
             | Self::ReadMapped { file, .. }
             | Self::WriteMapped { file, .. }
@@ -566,6 +641,7 @@ impl Call<'_> {
             Self::Write { .. }
             | Self::WriteAt { .. }
             | Self::WriteEach { .. }
+            | Self::Copy { .. }
             | Self::WriteMapped { .. } => Op::Write,
             Self::Truncate { .. } => Op::Truncate,
             Self::Close { .. } => Op::Close,
@@ -579,6 +655,13 @@ impl Call<'_> {
             | Self::SyncDir { .. } => Op::Fsync,
             Self::Forget { .. } | Self::Advise { .. } => Op::Advise,
             Self::Allocate { .. } | Self::Punch { .. } => Op::Allocate,
+            Self::Trim { .. } => Op::Trim,
+            Self::Reflink { .. } => Op::Reflink,
+            Self::Dedupe { .. } => Op::Dedupe,
+            Self::Defragment { .. } => Op::Defragment,
+            Self::MakeSubvolume { .. } | Self::Snapshot { .. } | Self::DestroySubvolume { .. } => {
+                Op::Snapshot
+            }
             Self::Submit { .. } => Op::Submit,
             Self::Reap { .. } => Op::Reap,
             Self::Map { .. } => Op::Map,

@@ -483,6 +483,9 @@ pub struct TargetFacts {
     pub free_inodes: Option<u64>,
     /// True if the free bytes do not have to hold inodes.
     pub has_inode_tables: bool,
+    /// Filesystem type, if known.
+    #[serde(default)]
+    pub filesystem: Option<String>,
 }
 
 impl TargetFacts {
@@ -495,6 +498,7 @@ impl TargetFacts {
             free_bytes: u64::MAX,
             free_inodes: None,
             has_inode_tables: false,
+            filesystem: None,
         }
     }
 }

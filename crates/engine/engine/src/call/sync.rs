@@ -29,6 +29,7 @@ use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 
 use crate::call::buffered::{OpenFiles, attempt_buffered, is_buffered};
+use crate::call::maintenance::{OpenPlaces, attempt_maintenance};
 use crate::call::requests::{TaskRequests, WriteSource};
 use crate::call::translated::{created, opened, size_reply};
 use crate::call::whole::whole;
@@ -282,7 +283,14 @@ impl SyncCaller {
                 let calls = self.requests.reap(least, self.buffers.as_ref())?;
                 return Ok(CallReply { done: CallResult::Reaped, calls });
             }
-            _ => return Ok(self.attempt_on_mapping(call)?),
+            Call::Map { .. }
+            | Call::ReadMapped { .. }
+            | Call::WriteMapped { .. }
+            | Call::SyncMapped { .. } => return Ok(self.attempt_on_mapping(call)?),
+            _ => {
+                let Self { dirs, files, reading: buffer, .. } = self;
+                return attempt_maintenance(OpenPlaces { dirs, files, buffer }, call);
+            }
         }
         Ok(CallReply::once(CallResult::Plain))
     }
