@@ -5,6 +5,7 @@
 //! One file per workload or observer, and by topic for shared metrics. docs/metrics.md is generated
 //! by [`page()`].
 
+pub mod age;
 pub mod blogbench;
 pub mod bonnie;
 pub mod command;

@@ -2,7 +2,7 @@
 
 use super::super::spec::MetricSpec;
 use super::super::{
-    blogbench, bonnie, calls, command, cpu, dbench, deferred, device, ffsb, filebench, fio,
+    age, blogbench, bonnie, calls, command, cpu, dbench, deferred, device, ffsb, filebench, fio,
     fs_mark, general, kernel, latency, layout, load, played, rates, summary, times, trace,
 };
 
@@ -10,7 +10,7 @@ use super::super::{
 pub(super) type Section = (&'static str, &'static [MetricSpec]);
 
 /// All sections.
-pub(super) const SECTIONS: [Section; 22] = [
+pub(super) const SECTIONS: [Section; 23] = [
     ("Rates", rates::ALL),
     ("Times", times::ALL),
     ("CPU", cpu::ALL),
@@ -23,6 +23,7 @@ pub(super) const SECTIONS: [Section; 22] = [
     ("Offered loads", load::ALL),
     ("bonnie++", bonnie::ALL),
     ("dbench", dbench::ALL),
+    ("Aging", age::ALL),
     ("blogbench", blogbench::ALL),
     ("filebench", filebench::ALL),
     ("Commands", command::ALL),
