@@ -1,4 +1,4 @@
-//! Metrics of deliberate aging: maintenance between operations. Defined in docs/aging-maintenance.md.
+//! Metrics of deliberate aging: maintenance between operations, see docs/aging-maintenance.md.
 
 use super::spec::metrics;
 

@@ -152,13 +152,13 @@ pub(super) fn create(
 }
 
 /// Opens a file, and creates another to be its copy.
-pub(super) fn open_copy(io: &mut dyn Io, (from, into): (&CString, &CString)) -> Result<(), Stop> {
+fn open_copy(io: &mut dyn Io, (from, into): (&CString, &CString)) -> Result<(), Stop> {
     io.open(ROOT_DIR, from, OpenHow::Read, FILE)?;
     io.create(ROOT_DIR, into, CreateHow::Exclusive, OTHER)
 }
 
 /// Closes both files of a copy.
-pub(super) fn close_copy(io: &mut dyn Io, fsync: bool) -> Result<(), Stop> {
+fn close_copy(io: &mut dyn Io, fsync: bool) -> Result<(), Stop> {
     if fsync {
         io.fsync(OTHER)?;
     }
@@ -184,6 +184,37 @@ pub(super) fn copy_file(
         }
     }
     close_copy(io, fsync)?;
+    Ok(WriteOutcome::All)
+}
+
+/// Makes a copy of a file that shares its blocks.
+pub(super) fn reflink(
+    io: &mut dyn Io,
+    names: (&CString, &CString),
+    fsync: bool,
+) -> Result<WriteOutcome, Stop> {
+    open_copy(io, names)?;
+    io.reflink(FILE, OTHER)?;
+    close_copy(io, fsync)?;
+    Ok(WriteOutcome::All)
+}
+
+/// Punches a hole into a file.
+pub(super) fn punch(
+    io: &mut dyn Io,
+    name: &CString,
+    (position, bytes): (u64, u64),
+    fsync: bool,
+) -> Result<WriteOutcome, Stop> {
+    io.open(ROOT_DIR, name, OpenHow::Write, FILE)?;
+    // A hole of no bytes is an error of the call.
+    if bytes > 0 {
+        io.punch(FILE, position, bytes)?;
+    }
+    if fsync {
+        io.fsync(FILE)?;
+    }
+    io.close(FILE)?;
     Ok(WriteOutcome::All)
 }
 

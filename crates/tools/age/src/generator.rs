@@ -646,6 +646,13 @@ mod tests {
                     assert_eq!(standing.insert(key(live), *bytes), Some(live.bytes));
                 }
                 OperationAction::Rename(live, _) => assert_eq!(standing[&key(live)], live.bytes),
+                OperationAction::Copy(from, live) | OperationAction::Reflink(from, live) => {
+                    assert_eq!(standing[&key(from)], live.bytes);
+                    assert_eq!(standing.insert(key(live), live.bytes), None);
+                }
+                OperationAction::Punch(live, position, bytes) => {
+                    assert!(position + bytes <= live.bytes.max(4096));
+                }
                 OperationAction::Delete(live) => {
                     assert_eq!(standing.remove(&key(live)), Some(live.bytes));
                 }

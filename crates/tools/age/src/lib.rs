@@ -3,7 +3,8 @@
 //! `profile` reads profiles, `generator` draws operations from them, `player` executes them;
 //! `calls` has the names of files; `steps` records what an interrupted run needs to go on, and
 //! `restore` makes its files as they were; `fast_forward` tracks files that are only allocated;
-//! `rules` and `ending` determine the end; `maintenance` is what is done to the filesystem between operations;
+//! `rules` and `ending` determine the end;
+//! `maintenance` is what is done to the filesystem between operations;
 //! `session`, `history_session` and `through` are the sessions, and `progress` is what they share.
 //! Nothing here calls the kernel.
 

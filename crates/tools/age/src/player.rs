@@ -9,9 +9,9 @@ use treering_script::{
 };
 
 use super::calls::{
-    DataMode, FILE, HERE, LIVE, MadeDirectories, OTHER, ROOT, ROOT_DIR, THERE, WriteOutcome,
-    c_string, close_copy, copy_file, create, directory_path, is_in_subvolume, open_copy, path, put,
-    remove_file, root_path, write,
+    DataMode, FILE, HERE, LIVE, MadeDirectories, ROOT, ROOT_DIR, THERE, WriteOutcome, c_string,
+    copy_file, create, directory_path, is_in_subvolume, path, punch, put, reflink, remove_file,
+    root_path, write,
 };
 use super::fast_forward::FastForward;
 use super::generator::{LiveFile, Operation, OperationAction, OperationGenerator};
@@ -338,17 +338,7 @@ impl OperationScript {
                 create(io, &name(live), CreateHow::Truncate, data, fsync)
             }
             OperationAction::Replace(live, bytes) => {
-                let (name, other) = (format!("f{}", live.id), format!("t{}", live.id));
-                let directory = directory_path(plan, live.directory);
-                let temporary = c_string(format!("{directory}/{other}"));
-                let data = self.ahead(*bytes);
-                let wrote = create(io, &temporary, CreateHow::Exclusive, data, fsync)?;
-                if matches!(wrote, WriteOutcome::All) {
-                    self.emptied(operation.files, live);
-                    io.open_dir(ROOT_DIR, &c_string(directory), HERE)?;
-                    io.rename(HERE, &c_string(other), HERE, &c_string(name))?;
-                }
-                Ok(wrote)
+                self.replace(io, plan, (operation.files, live), *bytes, fsync)
             }
             OperationAction::Append(live, bytes) => {
                 let data = self.more(operation.files, live, *bytes);
@@ -372,21 +362,13 @@ impl OperationScript {
                 Ok(WriteOutcome::All)
             }
             OperationAction::Punch(live, position, bytes) => {
-                io.open(ROOT_DIR, &name(live), OpenHow::Write, FILE)?;
-                if *bytes > 0 {
-                    io.punch(FILE, *position, *bytes)?;
-                }
-                finish(io, fsync)?;
-                Ok(WriteOutcome::All)
+                punch(io, &name(live), (*position, *bytes), fsync)
             }
             OperationAction::Copy(original, copy) => {
                 copy_file(io, (&name(original), &name(copy)), original.bytes, fsync)
             }
             OperationAction::Reflink(original, copy) => {
-                open_copy(io, (&name(original), &name(copy)))?;
-                io.reflink(FILE, OTHER)?;
-                close_copy(io, fsync)?;
-                Ok(WriteOutcome::All)
+                reflink(io, (&name(original), &name(copy)), fsync)
             }
             OperationAction::Delete(live) => {
                 self.emptied(operation.files, live);
@@ -402,6 +384,28 @@ impl OperationScript {
                 Ok(wrote)
             }
         }
+    }
+
+    /// Writes a file under another name and renames it over the old one.
+    fn replace(
+        &mut self,
+        io: &mut dyn Io,
+        plan: &FilesPlan,
+        (files, live): (usize, &LiveFile),
+        bytes: u64,
+        fsync: bool,
+    ) -> Result<WriteOutcome, Stop> {
+        let (name, other) = (format!("f{}", live.id), format!("t{}", live.id));
+        let directory = directory_path(plan, live.directory);
+        let temporary = c_string(format!("{directory}/{other}"));
+        let data = self.ahead(bytes);
+        let wrote = create(io, &temporary, CreateHow::Exclusive, data, fsync)?;
+        if matches!(wrote, WriteOutcome::All) {
+            self.emptied(files, live);
+            io.open_dir(ROOT_DIR, &c_string(directory), HERE)?;
+            io.rename(HERE, &c_string(other), HERE, &c_string(name))?;
+        }
+        Ok(wrote)
     }
 
     /// Data for a new file: in fast-forward an allocation, which is counted.

@@ -141,16 +141,6 @@ impl MemoryCaller {
                 *self.changeable(into)? = Some(OpenDirectory { node: ROOT, next: Some(0) });
             }
             Call::OpenRoot { .. } => return Err(Errno::BADF),
-            // A snapshot is an empty directory here: it is never looked into.
-            Call::MakeSubvolume { at, name } | Call::Snapshot { at, name, .. } => {
-                tree.add_new(self.dir(at)?, single(name)?, EntryKind::Directory)?;
-            }
-            Call::DestroySubvolume { at, name } => {
-                tree.remove(self.dir(at)?, single(name)?, EntryKind::Directory)?;
-            }
-            Call::Trim { dir, .. } => {
-                self.dir(dir)?;
-            }
             Call::Statfs { dir } => {
                 self.dir(dir)?;
                 return Ok(CallReply::once(CallResult::Room(room(tree))));
@@ -206,7 +196,6 @@ impl MemoryCaller {
             | Call::Forget { file, .. }
             | Call::Advise { file, .. }
             | Call::Punch { file, .. }
-            | Call::Defragment { file, .. }
             | Call::Map { file, .. }
             | Call::SyncMapped { file } => {
                 self.file(file)?;
@@ -217,6 +206,33 @@ impl MemoryCaller {
                 if !keep_size && end > size(tree, open.node) {
                     truncate(tree, open, end)?;
                 }
+            }
+            Call::Submit { requests } => return Ok(self.submit(tree, requests)),
+            Call::Reap { .. } => {
+                self.reaped = std::mem::take(&mut self.ended);
+                return Ok(CallReply::once(CallResult::Reaped));
+            }
+            _ => return self.attempt_maintenance(tree, call),
+        }
+        Ok(CallReply::once(CallResult::Plain))
+    }
+
+    /// Calls that maintain a filesystem: in memory they change names and sizes only.
+    fn attempt_maintenance(
+        &mut self,
+        tree: &mut Tree,
+        call: &Call<'_>,
+    ) -> Result<CallReply, Errno> {
+        match *call {
+            // A snapshot is an empty directory here: it is never looked into.
+            Call::MakeSubvolume { at, name } | Call::Snapshot { at, name, .. } => {
+                tree.add_new(self.dir(at)?, single(name)?, EntryKind::Directory)?;
+            }
+            Call::DestroySubvolume { at, name } => {
+                tree.remove(self.dir(at)?, single(name)?, EntryKind::Directory)?;
+            }
+            Call::Trim { dir, .. } => {
+                self.dir(dir)?;
             }
             Call::Reflink { from, into } => {
                 let bytes = size(tree, self.file(from)?.node);
@@ -234,10 +250,8 @@ impl MemoryCaller {
                 self.file(into)?;
                 return Ok(CallReply::moved(0, 1));
             }
-            Call::Submit { requests } => return Ok(self.submit(tree, requests)),
-            Call::Reap { .. } => {
-                self.reaped = std::mem::take(&mut self.ended);
-                return Ok(CallReply::once(CallResult::Reaped));
+            Call::Defragment { file, .. } => {
+                self.file(file)?;
             }
             // All other calls were handled before.
             _ => return Err(Errno::NOSYS),

@@ -4,9 +4,10 @@ pub mod calls;
 pub mod deferred;
 pub mod device;
 pub mod kernel;
+pub mod played;
 
 use super::spec::MetricSpec;
-use super::{layout, played, trace};
+use super::{layout, trace};
 use crate::Op;
 
 /// Name prefixes of the observers whose metrics share one.

@@ -1,4 +1,4 @@
-//! Time, CPU time and bytes that maintenance took, and what reading its files took before and after.
+//! Time, CPU time and bytes that maintenance took, and the time of reading its files around it.
 
 use treering_model::metrics::age::{
     MAINTENANCE_BYTES, MAINTENANCE_CPU_SECONDS, MAINTENANCE_SECONDS, PAID_BACK_SECONDS,

@@ -57,18 +57,9 @@ impl MaintenanceScript {
         self.generator.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Paths of the taken files; a unit has several.
-    fn paths(&self, plans: &[FilesPlan], files: usize, live: &LiveFile) -> Vec<String> {
-        let path = path(&plans[files], live);
-        match live.files {
-            None => vec![path],
-            Some(count) => (0..count).map(|number| format!("{path}/f{number}")).collect(),
-        }
-    }
-
     fn read_all(&self, io: &mut dyn Io, plans: &[FilesPlan]) -> Result<(), Stop> {
         for (files, live) in self.taken.iter() {
-            for path in self.paths(plans, *files, live) {
+            for path in paths(&plans[*files], live) {
                 io.open(ROOT_DIR, &c_string(path), OpenHow::Read, FILE)?;
                 while io.read(FILE, READ_BYTES)? > 0 {}
                 io.close(FILE)?;
@@ -79,7 +70,7 @@ impl MaintenanceScript {
 
     fn defragment(&self, io: &mut dyn Io, plans: &[FilesPlan]) -> Result<(), Stop> {
         for (files, live) in self.taken.iter() {
-            for path in self.paths(plans, *files, live) {
+            for path in paths(&plans[*files], live) {
                 let (parent, _) = path.rsplit_once('/').unwrap_or(("", &path));
                 io.open_dir(ROOT_DIR, &c_string(parent.to_owned()), HERE)?;
                 io.open(ROOT_DIR, &c_string(path), OpenHow::ReadWrite, FILE)?;
@@ -152,6 +143,15 @@ impl MaintenanceScript {
     }
 }
 
+/// Paths of the files of a plain file or of a unit.
+fn paths(plan: &FilesPlan, live: &LiveFile) -> Vec<String> {
+    let path = path(plan, live);
+    match live.files {
+        None => vec![path],
+        Some(count) => (0..count).map(|number| format!("{path}/f{number}")).collect(),
+    }
+}
+
 impl Script for MaintenanceScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         self.work(io)
@@ -206,7 +206,7 @@ pub(crate) fn first_refused(io: &mut dyn Io, model: &Model) -> Result<Option<Str
             _ => io.punch(FILE, 0, BLOCK_BYTES),
         };
         if let Err(errno) = tried.or_errno()? {
-            refused = Some(format!("{what}: {}", why(errno)));
+            refused = Some(format!("{what} ({})", why(errno)));
             break;
         }
     }
@@ -221,9 +221,9 @@ pub(crate) fn first_refused(io: &mut dyn Io, model: &Model) -> Result<Option<Str
 fn why(errno: Errno) -> String {
     match errno {
         Errno::OPNOTSUPP | Errno::NOTTY | Errno::NOSYS => {
-            "the filesystem, as it was made, or its device cannot".to_owned()
+            "not supported by it as it was made, or by its device".to_owned()
         }
-        Errno::PERM | Errno::ACCESS => "only root may".to_owned(),
+        Errno::PERM | Errno::ACCESS => "root is needed".to_owned(),
         errno => errno.to_string(),
     }
 }
