@@ -15,6 +15,7 @@ use super::fast_forward::ReplayLookahead;
 use super::generator::OperationGenerator;
 use super::history::{BYTES_MAX, History, ReplayState};
 use super::history_session::HistorySession;
+use super::maintenance::costs::maintenance_metrics;
 use super::maintenance::plan::MaintenancePart;
 use super::options::NativeOptions;
 use super::profile::{
@@ -509,7 +510,10 @@ impl Job for AgeJob {
     fn foreseen_metrics(&self, facts: &TargetFacts) -> Vec<Metric> {
         match &self.by {
             OperationSource::Workload(job) => job.foreseen_metrics(facts),
-            OperationSource::Model(_) | OperationSource::History(..) => foreseen(),
+            OperationSource::Model(model) => {
+                foreseen().into_iter().chain(maintenance_metrics(&model.maintenance)).collect()
+            }
+            OperationSource::History(..) => foreseen(),
         }
     }
 

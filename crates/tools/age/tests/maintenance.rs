@@ -89,6 +89,9 @@ reads = true
     assert_eq!(value(&session.metrics(), "phase read/maintenance_bytes"), Some(of_one));
     let before = value(&session.metrics(), "phase defrag heap/read_before_seconds");
     assert!(before.is_some());
+    let foreseen = job.foreseen_metrics(&TargetFacts::unknown());
+    let names: Vec<String> = foreseen.iter().map(Metric::full_name).collect();
+    assert!(session.metrics().iter().all(|metric| names.contains(&metric.full_name())));
     assert_eq!(tasks.0.len() as u64, job.tasks(&TargetFacts::unknown()));
 }
 

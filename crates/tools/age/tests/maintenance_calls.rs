@@ -54,6 +54,7 @@ fn interleave(place: &Path) {
 
 /// Number of fragments of a file, from the words `N extents found`.
 fn fragments(path: &Path) -> u64 {
+    File::open(path).unwrap().sync_all().unwrap();
     let told = Command::new("filefrag").arg(path).output().unwrap().stdout;
     let told = String::from_utf8(told).unwrap();
     let found = told.rsplit(": ").next().and_then(|text| text.split_once(" extent"));

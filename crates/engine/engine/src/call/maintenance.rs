@@ -96,8 +96,7 @@ const DEFRAGMENTERS: &[(&str, Defragmenter)] =
 
 /// Lets btrfs write the file anew, to wherever its allocator finds room.
 fn by_writing_anew(file: BorrowedFd<'_>, _at: BorrowedFd<'_>) -> Result<(), Errno> {
-    defragment_range(file)?;
-    sync_file(file)
+    defragment_range(file)
 }
 
 /// Ranges of a file with data, as (start, bytes), and the number of its fragments.
@@ -160,7 +159,7 @@ fn by_moving(file: BorrowedFd<'_>, at: BorrowedFd<'_>) -> Result<(), Errno> {
             next += moved;
         }
     }
-    sync_file(file)
+    Ok(())
 }
 
 /// Copies a file, and exchanges its blocks with those of the copy, as xfs_fsr does.

@@ -73,6 +73,16 @@ impl MaintenanceCosts {
     }
 }
 
+/// Metrics that the maintenance of a run can have; their values are meaningless.
+pub(crate) fn maintenance_metrics(plans: &[MaintenancePlan]) -> Vec<Metric> {
+    let read = ReadingSums { runs: 1, before_ns: 2, after_ns: 1, work_ns: 1 };
+    let of_one = |plan: &MaintenancePlan| {
+        let read = if plan.reads { read } else { ReadingSums::default() };
+        of_kind(plan, &MaintenanceSums { runs: 1, read, ..MaintenanceSums::default() })
+    };
+    plans.iter().flat_map(of_one).collect()
+}
+
 /// Call whose bytes a kind of maintenance is about.
 const fn counted_op(kind: MaintenanceKind) -> Option<Op> {
     match kind {
