@@ -117,9 +117,11 @@ impl MaintenanceScript {
         let number = plan.number(self.operations);
         let name = |number: u64| c_string(format!("snapshot-{number}"));
         io.open_dir(DirSlot::TARGET, &c_string(ROOT.to_owned()), HERE)?;
-        // An interrupted run may have made it.
-        io.destroy_subvolume(HERE, &name(number)).unless_missing()?;
-        io.snapshot(ROOT_DIR, HERE, &name(number))?;
+        if io.snapshot(ROOT_DIR, HERE, &name(number)).unless_existing()?.is_none() {
+            // An interrupted run has made it, with other files.
+            io.destroy_subvolume(HERE, &name(number))?;
+            io.snapshot(ROOT_DIR, HERE, &name(number))?;
+        }
         if let Some(oldest) = number.checked_sub(plan.keep).filter(|oldest| *oldest > 0) {
             io.destroy_subvolume(HERE, &name(oldest)).unless_missing()?;
         }
