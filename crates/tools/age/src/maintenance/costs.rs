@@ -15,8 +15,9 @@ struct MaintenanceSums {
     wall_ns: u64,
     cpu_ns: u64,
     bytes: u64,
-    /// Time of the reading before, once it is known.
+    /// Time of the reading before this run, once it is known, and of its work.
     before_ns: Option<u64>,
+    work_ns: u64,
     /// Sums over the runs with a reading before and after: their number, the times of both, and of
     /// the work between.
     read: ReadingSums,
@@ -34,18 +35,18 @@ struct ReadingSums {
 /// What the maintenance of a run took.
 #[derive(Debug)]
 pub(crate) struct MaintenanceCosts {
-    sums: Vec<(MaintenancePlan, MaintenanceSums, u64)>,
+    sums: Vec<(MaintenancePlan, MaintenanceSums)>,
 }
 
 impl MaintenanceCosts {
     pub(crate) fn new(plans: &[MaintenancePlan]) -> Self {
-        let sums = plans.iter().map(|plan| (plan.clone(), MaintenanceSums::default(), 0));
+        let sums = plans.iter().map(|plan| (plan.clone(), MaintenanceSums::default()));
         Self { sums: sums.collect() }
     }
 
     /// Adds the totals of a task of the maintenance with this index.
     pub(crate) fn task_ended(&mut self, index: usize, part: MaintenancePart, totals: &TaskTotals) {
-        let Some((plan, sums, last_work_ns)) = self.sums.get_mut(index) else { return };
+        let Some((plan, sums)) = self.sums.get_mut(index) else { return };
         match part {
             MaintenancePart::ReadBefore => sums.before_ns = Some(totals.wall_ns),
             MaintenancePart::Work => {
@@ -55,21 +56,21 @@ impl MaintenanceCosts {
                 sums.wall_ns += totals.wall_ns;
                 sums.cpu_ns += totals.cpu.total_ns();
                 sums.bytes += bytes.sum::<u64>();
-                *last_work_ns = totals.wall_ns;
+                sums.work_ns = totals.wall_ns;
             }
             MaintenancePart::ReadAfter => {
                 let Some(before_ns) = sums.before_ns.take() else { return };
                 sums.read.runs += 1;
                 sums.read.before_ns += before_ns;
                 sums.read.after_ns += totals.wall_ns;
-                sums.read.work_ns += *last_work_ns;
+                sums.read.work_ns += sums.work_ns;
             }
         }
     }
 
     /// Metrics of each kind of maintenance, in the mean of its runs.
     pub(crate) fn metrics(&self) -> Vec<Metric> {
-        self.sums.iter().flat_map(|(plan, sums, _)| of_kind(plan, sums)).collect()
+        self.sums.iter().flat_map(|(plan, sums)| of_kind(plan, sums)).collect()
     }
 }
 
