@@ -37,7 +37,7 @@ impl PerRankJob {
             existing: Vec::new(),
             free_bytes: facts.free_bytes / ranks,
             free_inodes: facts.free_inodes.map(|inodes| inodes / ranks),
-            ..*facts
+            ..facts.clone()
         }
     }
 }

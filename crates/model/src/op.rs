@@ -70,6 +70,16 @@ crate::named_enum! {
         Allocate = "allocate",
         /// `mmap` of a file.
         Map = "map",
+        /// `ioctl` with `FITRIM`.
+        Trim = "trim",
+        /// `ioctl` with `FICLONE`.
+        Reflink = "reflink",
+        /// `ioctl` with `FIDEDUPERANGE`.
+        Dedupe = "dedupe",
+        /// `ioctl`s that give one file other blocks, with the calls that prepare them.
+        Defragment = "defragment",
+        /// `ioctl` that makes or destroys a subvolume or snapshot.
+        Snapshot = "snapshot",
     }
 }
 

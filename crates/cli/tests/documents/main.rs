@@ -41,6 +41,7 @@ macro_rules! pages {
 pages! {
     readme: "README.md",
     aging: "docs/aging.md",
+    aging_maintenance: "docs/aging-maintenance.md",
     aging_near_full: "docs/aging-near-full.md",
     aging_profiles: "docs/aging-profiles.md",
     clients: "docs/clients.md",
@@ -49,6 +50,7 @@ pages! {
     datasets: "docs/datasets.md",
     disks: "docs/disks.md",
     evidence_aging: "docs/evidence/aging.md",
+    evidence_aging_maintenance: "docs/evidence/aging-maintenance.md",
     evidence_clients: "docs/evidence/clients.md",
     evidence_datasets: "docs/evidence/datasets.md",
     evidence_disks: "docs/evidence/disks.md",

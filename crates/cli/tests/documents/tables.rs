@@ -75,6 +75,8 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("--save old-mail", "unmounts what it saves; tests/cli/images.rs has filesystems of its own"),
     ("treering age extract", "reads a repository of the reader's; tests/cli/aging.rs makes one"),
     ("/mnt/unaged/linux-300", "directories of the reader's; tests/cli/fresh_copy.rs has some"),
+    ("--profile ./plain.toml", "ages and defragments a filesystem of the reader's"),
+    ("--profile ./heap.toml", "needs root; crates/tools/age/tests/maintenance.rs has filesystems"),
     ("--remount-every 10 ", "unmounts what it ages; tests/cli/aging.rs has filesystems of its own"),
     ("--profile many.toml", "draws ten million files"),
     ("--with-io500 ./io500", "an io500 of the reader's; tests/cli/io500.rs has one in its place"),

@@ -6,9 +6,11 @@
 
 use std::ffi::CStr;
 
-use treering_model::Op;
-
 use crate::WakeSignal;
+
+mod subject;
+
+pub use subject::CallSubject;
 
 /// Scope of a sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -270,6 +272,73 @@ pub enum Call<'a> {
         /// Length of the range in bytes.
         bytes: u64,
     },
+    /// Discards the free space in the first bytes of the filesystem.
+    Trim {
+        /// An open directory of the filesystem.
+        dir: DirSlot,
+        /// Length of the range from the beginning of the filesystem.
+        bytes: u64,
+    },
+    /// Makes a file a copy of another that shares its blocks.
+    Reflink {
+        /// Slot of the original.
+        from: FileSlot,
+        /// Slot of the copy, open for writing.
+        into: FileSlot,
+    },
+    /// Copies a piece of a file to the same place of another: `Done::Bytes`, 0 at the end.
+    Copy {
+        /// Slot of the original.
+        from: FileSlot,
+        /// Slot of the copy, open for writing.
+        into: FileSlot,
+        /// Maximum number of bytes.
+        bytes: u32,
+        /// Offset in both files.
+        position: u64,
+    },
+    /// Lets two files share the blocks of a range if it is equal in both: `Done::Bytes`, 0 if it is
+    /// not.
+    Dedupe {
+        /// Slot of the file whose blocks stay.
+        from: FileSlot,
+        /// Slot of the other file, open for writing.
+        into: FileSlot,
+        /// Offset of the range in both files.
+        start: u64,
+        /// Length of the range in bytes.
+        bytes: u64,
+    },
+    /// Gives a file other blocks, in fewer extents, if there are any.
+    Defragment {
+        /// Slot of the file, open for reading and writing.
+        file: FileSlot,
+        /// Directory near which new blocks are looked for.
+        at: DirSlot,
+    },
+    /// Makes a subvolume.
+    MakeSubvolume {
+        /// Parent directory.
+        at: DirSlot,
+        /// Name of the new entry.
+        name: &'a CStr,
+    },
+    /// Makes a snapshot of a subvolume.
+    Snapshot {
+        /// Slot of the subvolume.
+        of: DirSlot,
+        /// Parent directory of the snapshot.
+        at: DirSlot,
+        /// Name of the new entry.
+        name: &'a CStr,
+    },
+    /// Destroys a subvolume with all that is in it.
+    DestroySubvolume {
+        /// Parent directory.
+        at: DirSlot,
+        /// Name of the entry.
+        name: &'a CStr,
+    },
     /// Gives requests to the queue of the task: `Done::Taken`.
     Submit {
         /// Requests; no two in flight may have the same tag.
@@ -477,121 +546,4 @@ pub struct Completion {
     pub tag: u16,
     /// Bytes moved, or the errno of a failed request.
     pub result: Result<u32, i32>,
-}
-
-/// Object of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CallSubject<'a> {
-    /// A path or name beneath an open directory.
-    Below(DirSlot, &'a CStr),
-    /// An open directory.
-    Directory(DirSlot),
-    /// An open file.
-    File(FileSlot),
-}
-
-impl<'a> Call<'a> {
-    /// Object of the call, named in error messages; the target if the call has no other.
-    pub const fn subject(&self) -> CallSubject<'a> {
-        match *self {
-            Self::OpenDir { at, path, .. }
-            | Self::Create { at, path, .. }
-            | Self::Open { at, path, .. }
-            | Self::Unlink { at, path } => CallSubject::Below(at, path),
-            Self::MakeDir { at, name }
-            | Self::RemoveDir { at, name }
-            | Self::Rename { at, from: name, .. }
-            | Self::Link { at, from: name, .. }
-            | Self::Symlink { at, name, .. }
-            | Self::SetTimes { at, name }
-            | Self::GetXattr { at, name }
-            | Self::Size { at, name }
-            | Self::Stat { at, name } => CallSubject::Below(at, name),
-            Self::CloseDir { dir }
-            | Self::ReadDir { dir }
-            | Self::MakeAgain { dir }
-            | Self::SyncDir { dir, .. }
-            | Self::Statfs { dir } => CallSubject::Directory(dir),
-            Self::Sync { .. }
-            | Self::OpenRoot { .. }
-            | Self::Pause { .. }
-            | Self::Await { .. }
-            | Self::Reap { .. }
-            | Self::Submit { requests: &[] } => CallSubject::Directory(DirSlot::TARGET),
-            Self::Read { file, .. }
-            | Self::Write { file, .. }
-            | Self::ReadAt { file, .. }
-            | Self::WriteAt { file, .. }
-            | Self::ReadEach { file, .. }
-            | Self::WriteEach { file, .. }
-            | Self::FileStat { file }
-            | Self::Lock { file, .. }
-            | Self::GetFileXattr { file }
-            | Self::SetFileXattr { file, .. }
-            | Self::DataSync { file }
-            | Self::SyncRange { file, .. }
-            | Self::Forget { file, .. }
-            | Self::Advise { file, .. }
-            | Self::Allocate { file, .. }
-            | Self::Punch { file, .. }
-            | Self::Map { file, .. }
-            | Self::ReadMapped { file, .. }
-            | Self::WriteMapped { file, .. }
-            | Self::SyncMapped { file }
-            | Self::Submit { requests: &[AsyncRequest { file, .. }, ..] }
-            | Self::Seek { file, .. }
-            | Self::SeekEnd { file }
-            | Self::Truncate { file, .. }
-            | Self::Fsync { file }
-            | Self::Close { file } => CallSubject::File(file),
-        }
-    }
-}
-
-impl Call<'_> {
-    /// The kind of operation this is.
-    pub const fn op(&self) -> Op {
-        match self {
-            Self::OpenDir { .. } | Self::OpenRoot { .. } => Op::OpenDir,
-            Self::CloseDir { .. } => Op::CloseDir,
-            Self::ReadDir { .. } => Op::ReadDir,
-            Self::MakeDir { .. } | Self::MakeAgain { .. } => Op::MakeDir,
-            Self::RemoveDir { .. } => Op::RemoveDir,
-            Self::Create { .. } => Op::Create,
-            Self::Open { .. } => Op::Open,
-            Self::Read { .. }
-            | Self::ReadAt { .. }
-            | Self::ReadEach { .. }
-            | Self::ReadMapped { .. } => Op::Read,
-            Self::Write { .. }
-            | Self::WriteAt { .. }
-            | Self::WriteEach { .. }
-            | Self::WriteMapped { .. } => Op::Write,
-            Self::Truncate { .. } => Op::Truncate,
-            Self::Close { .. } => Op::Close,
-            Self::Unlink { .. } => Op::Unlink,
-            Self::Stat { .. } | Self::Size { .. } | Self::FileStat { .. } => Op::Stat,
-            Self::Sync { .. } => Op::Sync,
-            Self::Fsync { .. }
-            | Self::DataSync { .. }
-            | Self::SyncRange { .. }
-            | Self::SyncMapped { .. }
-            | Self::SyncDir { .. } => Op::Fsync,
-            Self::Forget { .. } | Self::Advise { .. } => Op::Advise,
-            Self::Allocate { .. } | Self::Punch { .. } => Op::Allocate,
-            Self::Submit { .. } => Op::Submit,
-            Self::Reap { .. } => Op::Reap,
-            Self::Map { .. } => Op::Map,
-            Self::Seek { .. } | Self::SeekEnd { .. } => Op::Seek,
-            Self::Rename { .. } => Op::Rename,
-            Self::Statfs { .. } => Op::Statfs,
-            Self::Pause { .. } | Self::Await { .. } => Op::Pause,
-            Self::Link { .. } => Op::Link,
-            Self::Symlink { .. } => Op::Symlink,
-            Self::SetTimes { .. } => Op::SetTimes,
-            Self::Lock { .. } => Op::Lock,
-            Self::GetXattr { .. } | Self::GetFileXattr { .. } => Op::GetXattr,
-            Self::SetFileXattr { .. } => Op::SetXattr,
-        }
-    }
 }

@@ -229,6 +229,18 @@ plain! {
     allocate(file: FileSlot, start: u64, bytes: u64, keep_size: bool) Allocate;
     /// `fallocate(PUNCH_HOLE)`.
     punch(file: FileSlot, start: u64, bytes: u64) Punch;
+    /// `FICLONE`: makes `into` a copy of `from` that shares its blocks.
+    reflink(from: FileSlot, into: FileSlot) Reflink;
+    /// `FITRIM` of the first bytes of the filesystem.
+    trim(dir: DirSlot, bytes: u64) Trim;
+    /// Gives a file other blocks, in fewer extents, if there are any near the directory.
+    defragment(file: FileSlot, at: DirSlot) Defragment;
+    /// Makes a subvolume.
+    make_subvolume(at: DirSlot, name: &CStr) MakeSubvolume;
+    /// Makes a snapshot of a subvolume.
+    snapshot(of: DirSlot, at: DirSlot, name: &CStr) Snapshot;
+    /// Destroys a subvolume with all that is in it.
+    destroy_subvolume(at: DirSlot, name: &CStr) DestroySubvolume;
     /// `mmap` of a file, until it is closed.
     map(file: FileSlot, bytes: u64, writes: bool, random: bool) Map;
     /// `msync` of a mapped file.
@@ -297,6 +309,10 @@ moving! {
     write_each(file: FileSlot, bytes: u32, position: u64) WriteEach;
     /// `lseek` to the end: the position.
     seek_end(file: FileSlot) SeekEnd;
+    /// `pread` from a file and `pwrite` to the same place of another: bytes copied, 0 at the end.
+    copy(from: FileSlot, into: FileSlot, bytes: u32, position: u64) Copy;
+    /// `FIDEDUPERANGE`: bytes that the files share then, 0 if they differ.
+    dedupe(from: FileSlot, into: FileSlot, start: u64, bytes: u64) Dedupe;
     /// Reads from a mapped file.
     read_mapped(file: FileSlot, bytes: u32, position: u64) ReadMapped;
     /// Writes to a mapped file.

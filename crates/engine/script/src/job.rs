@@ -5,23 +5,22 @@
 //! of the tasks, so that a later phase can depend on an earlier one. Nothing here touches a disk.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use treering_model::{
-    Caution, Counters, Fact, FileLayout, Metric, Op, RunMode, TaskTotals, WorkLimit,
-};
+use treering_model::{Caution, Counters, Fact, Metric, Op, RunMode, TaskTotals, WorkLimit};
 
 use crate::{Buffers, ConfigError, Deadline, Io, ResourceUsage, SessionError, Stop, SyncScope};
 use treering_sys::{SchedulingParameters, SyncMode};
 
 mod device;
+mod layouts;
 mod program;
 mod request;
 mod scale;
 
 pub use device::JobDevice;
+pub use layouts::LayoutFeed;
 pub use program::{ExternalProgram, ProgramEnd, ProgramWatch, ReportedPhase};
 pub use request::RunRequest;
 pub use scale::{ScaleUnit, WorkScale};
@@ -254,29 +253,6 @@ impl Phase {
     }
 }
 
-/// Layouts measured while a session runs, in chronological order.
-#[derive(Clone, Debug, Default)]
-pub struct LayoutFeed {
-    layouts: Arc<Mutex<Vec<FileLayout>>>,
-}
-
-impl LayoutFeed {
-    /// Appends a layout; called by the observer.
-    pub fn push(&self, layout: FileLayout) {
-        self.layouts.lock().unwrap_or_else(PoisonError::into_inner).push(layout);
-    }
-
-    /// True if no layout was added since the last [`take`](Self::take).
-    pub fn is_empty(&self) -> bool {
-        self.layouts.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
-    }
-
-    /// Removes and returns all layouts; called by the session.
-    pub fn take(&self) -> Vec<FileLayout> {
-        std::mem::take(&mut self.layouts.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
 /// Receives the results of a group while it works.
 ///
 /// A closure over the totals of a task is a listener that ignores ticks and the tasks of other
@@ -483,6 +459,9 @@ pub struct TargetFacts {
     pub free_inodes: Option<u64>,
     /// True if the free bytes do not have to hold inodes.
     pub has_inode_tables: bool,
+    /// Filesystem type, if known.
+    #[serde(default)]
+    pub filesystem: Option<String>,
 }
 
 impl TargetFacts {
@@ -495,6 +474,7 @@ impl TargetFacts {
             free_bytes: u64::MAX,
             free_inodes: None,
             has_inode_tables: false,
+            filesystem: None,
         }
     }
 }
@@ -596,21 +576,4 @@ pub trait Job: Send + Sync {
 
     /// Begins a run.
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_>;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::LayoutFeed;
-    use treering_model::FileLayout;
-
-    #[test]
-    fn layout_requests_are_ordered_and_unique() {
-        let feed = LayoutFeed::default();
-        let other = feed.clone();
-        for files in [1, 2] {
-            other.push(FileLayout { files, ..FileLayout::default() });
-        }
-        assert_eq!(feed.take().iter().map(|layout| layout.files).collect::<Vec<_>>(), [1, 2]);
-        assert!(other.take().is_empty());
-    }
 }

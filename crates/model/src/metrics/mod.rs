@@ -5,6 +5,7 @@
 //! One file per workload or observer, and by topic for shared metrics. docs/metrics.md is generated
 //! by [`page()`].
 
+pub mod age;
 pub mod blogbench;
 pub mod bonnie;
 pub mod command;
@@ -20,7 +21,6 @@ pub mod layout;
 pub mod load;
 mod observed;
 mod page;
-pub mod played;
 pub mod rates;
 mod spec;
 pub mod summary;
@@ -29,7 +29,7 @@ pub mod trace;
 
 pub use observed::{
     calls, deferred, device, functions, is_call_latency, is_count_of_work, is_counter,
-    is_observable, is_observation, kernel, observable_names,
+    is_observable, is_observation, kernel, observable_names, played,
 };
 pub use page::page;
 pub use spec::MetricSpec;

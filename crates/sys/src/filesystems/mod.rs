@@ -1,8 +1,12 @@
 //! Filesystem metadata and mounting.
 pub(crate) mod btrfs_search;
+pub(crate) mod defragmenting;
 pub(crate) mod fiemap;
 pub(crate) mod fsmap;
 pub(crate) mod mount;
 pub(crate) mod mountinfo;
+pub(crate) mod sharing;
 pub(crate) mod statfs;
+pub(crate) mod subvolumes;
+pub(crate) mod trim;
 pub(crate) mod xfs;

@@ -7,20 +7,37 @@ use std::collections::HashSet;
 use std::ffi::CString;
 use std::fmt::Write as _;
 
-use treering_script::{CreateHow, DirSlot, Errno, ExpectedErrors, FileSlot, Io, Stop, SyncScope};
+use treering_script::{
+    CreateHow, DirSlot, Errno, ExpectedErrors, FileSlot, Io, OpenHow, Stop, SyncScope,
+};
 
 use super::generator::LiveFile;
-use super::profile::FilesPlan;
+use super::maintenance::plan::MaintenanceKind;
+use super::profile::{FilesPlan, Model};
 
 /// Name of the tree of a run.
 pub(super) const ROOT: &str = "age-0";
+/// Subvolume with the files of a run that takes snapshots, which lie beside it.
+pub(super) const LIVE: &str = "live";
 
 pub(super) const ROOT_DIR: DirSlot = DirSlot(1);
 pub(super) const HERE: DirSlot = DirSlot(2);
 pub(super) const THERE: DirSlot = DirSlot(3);
 pub(super) const FILE: FileSlot = FileSlot(0);
+/// Slot of the second of two files.
+pub(super) const OTHER: FileSlot = FileSlot(1);
 /// Largest size of one write, in bytes.
 const WRITE_BYTES: u64 = 1 << 20;
+
+/// True if the files of a model lie in a subvolume.
+pub(super) fn is_in_subvolume(model: &Model) -> bool {
+    model.maintenance.iter().any(|plan| plan.kind == MaintenanceKind::Snapshot)
+}
+
+/// Path of the directory with the files of a model.
+pub(super) fn root_path(model: &Model) -> String {
+    if is_in_subvolume(model) { format!("{ROOT}/{LIVE}") } else { ROOT.to_owned() }
+}
 
 /// Path of a directory below the root, with its ancestors by the fan-out.
 pub(super) fn directory_path(plan: &FilesPlan, directory: u64) -> String {
@@ -132,6 +149,73 @@ pub(super) fn create(
     }
     io.close(FILE)?;
     Ok(wrote)
+}
+
+/// Opens a file, and creates another to be its copy.
+fn open_copy(io: &mut dyn Io, (from, into): (&CString, &CString)) -> Result<(), Stop> {
+    io.open(ROOT_DIR, from, OpenHow::Read, FILE)?;
+    io.create(ROOT_DIR, into, CreateHow::Exclusive, OTHER)
+}
+
+/// Closes both files of a copy.
+fn close_copy(io: &mut dyn Io, fsync: bool) -> Result<(), Stop> {
+    if fsync {
+        io.fsync(OTHER)?;
+    }
+    io.close(OTHER)?;
+    io.close(FILE)
+}
+
+/// Writes a copy of a file of this many bytes.
+pub(super) fn copy_file(
+    io: &mut dyn Io,
+    names: (&CString, &CString),
+    bytes: u64,
+    fsync: bool,
+) -> Result<WriteOutcome, Stop> {
+    open_copy(io, names)?;
+    let mut done = 0;
+    while done < bytes {
+        let piece = u32::try_from((bytes - done).min(WRITE_BYTES)).unwrap_or(u32::MAX);
+        match io.copy(FILE, OTHER, piece, done)? {
+            // Somebody else has shortened the file.
+            0 => break,
+            copied => done += copied,
+        }
+    }
+    close_copy(io, fsync)?;
+    Ok(WriteOutcome::All)
+}
+
+/// Makes a copy of a file that shares its blocks.
+pub(super) fn reflink(
+    io: &mut dyn Io,
+    names: (&CString, &CString),
+    fsync: bool,
+) -> Result<WriteOutcome, Stop> {
+    open_copy(io, names)?;
+    io.reflink(FILE, OTHER)?;
+    close_copy(io, fsync)?;
+    Ok(WriteOutcome::All)
+}
+
+/// Punches a hole into a file.
+pub(super) fn punch(
+    io: &mut dyn Io,
+    name: &CString,
+    (position, bytes): (u64, u64),
+    fsync: bool,
+) -> Result<WriteOutcome, Stop> {
+    io.open(ROOT_DIR, name, OpenHow::Write, FILE)?;
+    // A hole of no bytes is an error of the call.
+    if bytes > 0 {
+        io.punch(FILE, position, bytes)?;
+    }
+    if fsync {
+        io.fsync(FILE)?;
+    }
+    io.close(FILE)?;
+    Ok(WriteOutcome::All)
 }
 
 /// Removes a file that may be missing, after a commit if there is no space to do so.

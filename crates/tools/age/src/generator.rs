@@ -1,7 +1,7 @@
 //! Operation generator: draws operations from a model, keeps the list of existing files, makes no
 //! call, and depends on nothing but the model, the seed and the target bytes.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use treering_model::Fingerprint;
 use treering_script::Random;
@@ -49,6 +49,12 @@ pub(super) enum OperationAction {
     Delete(LiveFile),
     /// Deletes the listed files after writing one of their total size.
     Compact(Vec<LiveFile>, LiveFile),
+    /// Writes a copy of a file: the original and the new file.
+    Copy(LiveFile, LiveFile),
+    /// Makes a copy of a file that shares its blocks.
+    Reflink(LiveFile, LiveFile),
+    /// Punches a hole: file, offset, bytes.
+    Punch(LiveFile, u64, u64),
 }
 
 /// Operation drawn from the model.
@@ -79,6 +85,8 @@ struct Population {
     can_delete: bool,
     next_id: u64,
     turn: usize,
+    /// Originals of the copies that exist, by the number of the copy.
+    originals: HashMap<u64, u64>,
 }
 
 /// Generator of operations for one model and seed.
@@ -244,6 +252,9 @@ impl OperationGenerator {
             | OperationAction::Replace(live, _)
             | OperationAction::Rename(live, _)
             | OperationAction::Delete(live)
+            | OperationAction::Punch(live, ..)
+            | OperationAction::Copy(_, live)
+            | OperationAction::Reflink(_, live)
             | OperationAction::Compact(_, live) => live.id,
         };
         let live = &self.populations[failed.files].live;
@@ -294,6 +305,25 @@ impl OperationGenerator {
         self.populations[files].live.iter().copied().collect()
     }
 
+    /// Number of the file that this one was copied from, if any.
+    pub(super) fn original(&self, files: usize, id: u64) -> Option<u64> {
+        self.populations[files].originals.get(&id).copied()
+    }
+
+    /// Adds maintenance to the fingerprint: its index in the model, and the files that it takes.
+    pub(super) fn note_maintenance(&mut self, index: usize, taken: &[(usize, LiveFile)]) {
+        let mut add = |number: u64| self.print.add(&number.to_le_bytes());
+        [12, index as u64, taken.len() as u64].into_iter().for_each(&mut add);
+        taken
+            .iter()
+            .for_each(|(files, live)| [*files as u64, live.id].into_iter().for_each(&mut add));
+    }
+
+    /// Seed of the run.
+    pub(super) const fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Draws the next operation; `None` for a model without operations.
     pub(super) fn next(&mut self) -> Option<Operation> {
         let mut point = self.random.below(self.weights);
@@ -341,6 +371,9 @@ impl OperationGenerator {
             return if much { OperationKind::Delete } else { OperationKind::Create };
         }
         match plan.kind {
+            OperationKind::Copy | OperationKind::Reflink if much && population.can_delete => {
+                OperationKind::Delete
+            }
             OperationKind::Create | OperationKind::Append if much && population.can_delete => {
                 let is_counted = plan.kind == OperationKind::Append && population.target_bytes == 0;
                 if is_counted { plan.kind } else { OperationKind::Delete }
@@ -386,29 +419,37 @@ impl OperationGenerator {
     /// Draws and applies any action but a creation; the population must have a file.
     fn change(&mut self, plan: &OperationPlan, kind: OperationKind) -> OperationAction {
         let files = plan.files;
-        if kind == OperationKind::Compact {
-            return self.compact(plan);
+        match kind {
+            OperationKind::Compact => return self.compact(plan),
+            OperationKind::Copy | OperationKind::Reflink => return self.copied(plan, kind),
+            _ => {}
         }
         let place = self.place(files, plan.choose);
         let bytes = match kind {
             OperationKind::Append
             | OperationKind::Overwrite
+            | OperationKind::Punch
             | OperationKind::Rewrite
             | OperationKind::Replace => plan.bytes.draw(&mut self.random),
             OperationKind::Create
             | OperationKind::Rename
             | OperationKind::Delete
+            | OperationKind::Copy
+            | OperationKind::Reflink
             | OperationKind::Compact => 0,
         };
         let directories = self.model.files[files].directories;
         let population = &mut self.populations[files];
         let live = population.live[place];
         match kind {
-            OperationKind::Overwrite => {
+            OperationKind::Overwrite | OperationKind::Punch => {
                 let bytes = bytes.min(live.bytes);
                 let blocks = (live.bytes - bytes) / BLOCK_BYTES + 1;
                 let position = self.random.below(blocks) * BLOCK_BYTES;
-                OperationAction::Overwrite(live, position, bytes)
+                match kind {
+                    OperationKind::Punch => OperationAction::Punch(live, position, bytes),
+                    _ => OperationAction::Overwrite(live, position, bytes),
+                }
             }
             OperationKind::Rename => {
                 let directory = self.random.below(directories);
@@ -427,6 +468,8 @@ impl OperationGenerator {
             OperationKind::Rewrite
             | OperationKind::Replace
             | OperationKind::Create
+            | OperationKind::Copy
+            | OperationKind::Reflink
             | OperationKind::Compact => {
                 population.live[place].bytes = bytes;
                 population.bytes = population.bytes - live.bytes + bytes;
@@ -436,6 +479,23 @@ impl OperationGenerator {
                 }
             }
         }
+    }
+
+    /// Draws the original of a copy, and the directory of the copy.
+    fn copied(&mut self, plan: &OperationPlan, kind: OperationKind) -> OperationAction {
+        let place = self.place(plan.files, plan.choose);
+        let directory = self.random.below(self.model.files[plan.files].directories);
+        let population = &mut self.populations[plan.files];
+        let original = population.live[place];
+        let copy = LiveFile { id: population.next_id, directory, ..original };
+        population.next_id += 1;
+        population.bytes += copy.bytes;
+        population.live.push_back(copy);
+        if kind == OperationKind::Reflink {
+            return OperationAction::Reflink(original, copy);
+        }
+        population.originals.insert(copy.id, original.id);
+        OperationAction::Copy(original, copy)
     }
 
     fn compact(&mut self, plan: &OperationPlan) -> OperationAction {
@@ -479,7 +539,10 @@ impl OperationGenerator {
         } else {
             population.live.swap_remove_back(place)
         };
-        population.bytes -= gone.map_or(0, |live| live.bytes);
+        if let Some(gone) = gone {
+            population.bytes -= gone.bytes;
+            population.originals.remove(&gone.id);
+        }
     }
 
     /// Counts an operation and adds it to the fingerprint.
@@ -503,6 +566,11 @@ impl OperationGenerator {
             OperationAction::Compact(gone, output) => {
                 add(&[8, gone.len() as u64]);
                 gone.iter().chain([output]).for_each(|live| add(&of(live)));
+            }
+            OperationAction::Copy(from, copy) => add(&[&[9, from.id][..], &of(copy)].concat()),
+            OperationAction::Reflink(from, copy) => add(&[&[10, from.id][..], &of(copy)].concat()),
+            OperationAction::Punch(live, position, bytes) => {
+                add(&[&[11, *position, *bytes][..], &of(live)].concat());
             }
         }
     }
@@ -578,6 +646,13 @@ mod tests {
                     assert_eq!(standing.insert(key(live), *bytes), Some(live.bytes));
                 }
                 OperationAction::Rename(live, _) => assert_eq!(standing[&key(live)], live.bytes),
+                OperationAction::Copy(from, live) | OperationAction::Reflink(from, live) => {
+                    assert_eq!(standing[&key(from)], live.bytes);
+                    assert_eq!(standing.insert(key(live), live.bytes), None);
+                }
+                OperationAction::Punch(live, position, bytes) => {
+                    assert!(position + bytes <= live.bytes.max(4096));
+                }
                 OperationAction::Delete(live) => {
                     assert_eq!(standing.remove(&key(live)), Some(live.bytes));
                 }

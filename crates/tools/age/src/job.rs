@@ -15,6 +15,8 @@ use super::fast_forward::ReplayLookahead;
 use super::generator::OperationGenerator;
 use super::history::{BYTES_MAX, History, ReplayState};
 use super::history_session::HistorySession;
+use super::maintenance::costs::maintenance_metrics;
+use super::maintenance::plan::MaintenancePart;
 use super::options::NativeOptions;
 use super::profile::{
     FilesPlan, InitialSize, Model, OperationKind, Profile, TEXT_BYTES_MAX, profile_text, profiles,
@@ -273,6 +275,7 @@ fn adapted(
     if options.hold_full.is_some() {
         model.hold_full = options.hold_full;
     }
+    check_maintenance(&model, options)?;
     if model.hold_full.is_some() && !model.can_hold() {
         return Err(ConfigError::new("--hold-full: this profile cannot keep a level")
             .hint("it takes [[files]] with a `share` that are created and deleted"));
@@ -292,6 +295,28 @@ fn adapted(
         .hint(format!("add --measure-every {every}")));
     }
     Ok(model)
+}
+
+/// Checks that the maintenance of a model fits its steps and its way to fill files.
+fn check_maintenance(model: &Model, options: &NativeOptions) -> Result<(), ConfigError> {
+    let step = model.measure_every;
+    for plan in &model.maintenance {
+        if let Some(every) = plan.every.filter(|every| !every.is_multiple_of(step)) {
+            return Err(ConfigError::new(format!(
+                "[[maintenance]] {}: every {every} is not a multiple of the {step} operations of \
+                 a step",
+                plan.name
+            ))
+            .hint(format!("add --measure-every {every}")));
+        }
+    }
+    if options.fast_forward && model.needs_data() {
+        return Err(ConfigError::new(
+            "--fast-forward: this profile works on the data of its files",
+        )
+        .hint("copy, reflink, punch and [[maintenance]] need files that are written"));
+    }
+    Ok(())
 }
 
 /// Builds the job of another workload.
@@ -434,6 +459,13 @@ impl Job for AgeJob {
             let every = model.measure_every;
             lines.push(format!("age in steps of {every} operations until {}", rules.join(" or ")));
         }
+        for plan in &model.maintenance {
+            let when = plan
+                .every
+                .map_or("at the end".to_owned(), |every| format!("every {every} operations"));
+            let reads = if plan.reads { ", and read cold before and after" } else { "" };
+            lines.push(format!("{} {when}{reads}", plan.name));
+        }
         if self.fast_forward {
             lines.push("write what was allocated and still stands".to_owned());
         }
@@ -465,7 +497,12 @@ impl Job for AgeJob {
             OperationSource::Model(model) => {
                 let populations = model.files.len() as u64;
                 let written = if self.fast_forward { populations } else { 0 };
-                1 + populations + self.steps(model) + written
+                let operations = self.operations().unwrap_or(0);
+                let maintained = model.maintenance.iter().map(|plan| {
+                    let runs = plan.every.map_or(1, |every| operations / every);
+                    runs * MaintenancePart::of(plan).len() as u64
+                });
+                1 + populations + self.steps(model) + written + maintained.sum::<u64>()
             }
         }
     }
@@ -473,7 +510,10 @@ impl Job for AgeJob {
     fn foreseen_metrics(&self, facts: &TargetFacts) -> Vec<Metric> {
         match &self.by {
             OperationSource::Workload(job) => job.foreseen_metrics(facts),
-            OperationSource::Model(_) | OperationSource::History(..) => foreseen(),
+            OperationSource::Model(model) => {
+                foreseen().into_iter().chain(maintenance_metrics(&model.maintenance)).collect()
+            }
+            OperationSource::History(..) => foreseen(),
         }
     }
 
@@ -498,13 +538,15 @@ impl Job for AgeJob {
                 let generator = self.replayed(model, &self.earlier).unwrap_or_else(|_| {
                     OperationGenerator::new(model.clone(), self.seed, live_bytes)
                 });
-                let session = AgeSession::new(generator, ending, live_bytes, false);
+                let session = AgeSession::new(generator, ending, live_bytes, false)
+                    .on(facts.filesystem.as_deref());
                 Box::new(session.going_on(self.earlier.clone(), model.files.len()))
             }
             OperationSource::Model(model) => {
                 let live_bytes = self.live_bytes(facts);
                 let generator = OperationGenerator::new(model.clone(), self.seed, live_bytes);
-                Box::new(AgeSession::new(generator, ending, live_bytes, self.fast_forward))
+                let session = AgeSession::new(generator, ending, live_bytes, self.fast_forward);
+                Box::new(session.on(facts.filesystem.as_deref()))
             }
         }
     }
@@ -534,8 +576,11 @@ fn written(model: &Model, operations: Option<u64>) -> u64 {
         .map(|place| {
             let plan = of(place);
             let bytes = match plan.kind {
-                OperationKind::Rename | OperationKind::Delete => 0,
-                OperationKind::Create => model.files[plan.files].sizes.mean(),
+                OperationKind::Rename
+                | OperationKind::Delete
+                | OperationKind::Reflink
+                | OperationKind::Punch => 0,
+                OperationKind::Create | OperationKind::Copy => model.files[plan.files].sizes.mean(),
                 OperationKind::Compact => plan.inputs * model.files[plan.files].sizes.mean(),
                 _ => plan.bytes.mean(),
             };

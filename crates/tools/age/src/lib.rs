@@ -4,6 +4,7 @@
 //! `calls` has the names of files; `steps` records what an interrupted run needs to go on, and
 //! `restore` makes its files as they were; `fast_forward` tracks files that are only allocated;
 //! `rules` and `ending` determine the end;
+//! `maintenance` is what is done to the filesystem between operations;
 //! `session`, `history_session` and `through` are the sessions, and `progress` is what they share.
 //! Nothing here calls the kernel.
 
@@ -15,6 +16,7 @@ mod generator;
 mod history;
 mod history_session;
 mod job;
+mod maintenance;
 mod options;
 mod player;
 mod profile;

@@ -9,11 +9,13 @@ use treering_script::{
 };
 
 use super::calls::{
-    DataMode, FILE, HERE, MadeDirectories, ROOT, ROOT_DIR, THERE, WriteOutcome, c_string, create,
-    directory_path, path, put, remove_file, write,
+    DataMode, FILE, HERE, LIVE, MadeDirectories, ROOT, ROOT_DIR, THERE, WriteOutcome, c_string,
+    copy_file, create, directory_path, is_in_subvolume, path, punch, put, reflink, remove_file,
+    root_path, write,
 };
 use super::fast_forward::FastForward;
 use super::generator::{LiveFile, Operation, OperationAction, OperationGenerator};
+use super::maintenance::script::first_refused;
 use super::profile::FilesPlan;
 use super::restore::restore;
 use super::steps::{SpaceAnswer, StepCounters, StepRecord};
@@ -52,6 +54,8 @@ pub(super) struct OperationScript {
     /// Steps of the interrupted run that this one goes on from.
     earlier: Vec<StepRecord>,
     put_back: u64,
+    /// First call that the profile needs and the filesystem cannot do.
+    refused: Option<String>,
 }
 
 impl OperationScript {
@@ -71,6 +75,7 @@ impl OperationScript {
             step: StepRecord::default(),
             earlier: Vec::new(),
             put_back: 0,
+            refused: None,
         }
     }
 
@@ -92,15 +97,23 @@ impl OperationScript {
     }
 
     fn prepare(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        let plans = self.lock().model().files.clone();
+        let model = self.lock().model().clone();
         let root = c_string(ROOT.to_owned());
         io.make_dir(DirSlot::TARGET, &root)?;
         io.open_dir(DirSlot::TARGET, &root, ROOT_DIR)?;
+        self.refused = first_refused(io, &model)?;
+        if self.refused.is_some() {
+            return io.remove_dir(DirSlot::TARGET, &root);
+        }
+        if is_in_subvolume(&model) {
+            io.make_subvolume(ROOT_DIR, &c_string(LIVE.to_owned()))?;
+            io.open_dir(DirSlot::TARGET, &c_string(root_path(&model)), ROOT_DIR)?;
+        }
         if self.forward.is_some() && !can_allocate(io, ROOT_DIR, FILE)? {
             self.counted.cannot_allocate = true;
             return io.remove_dir(DirSlot::TARGET, &root);
         }
-        for plan in plans {
+        for plan in model.files {
             io.make_dir(ROOT_DIR, &c_string(plan.name.clone()))?;
             for directory in 0..plan.directories {
                 let path = directory_path(&plan, directory);
@@ -114,7 +127,8 @@ impl OperationScript {
 
     /// Executes the operations of the task.
     fn operate(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        io.open_dir(DirSlot::TARGET, &c_string(ROOT.to_owned()), ROOT_DIR)?;
+        let root = root_path(self.lock().model());
+        io.open_dir(DirSlot::TARGET, &c_string(root), ROOT_DIR)?;
         match self.part {
             TaskWork::Prepare => {}
             TaskWork::Restore => {
@@ -324,17 +338,7 @@ impl OperationScript {
                 create(io, &name(live), CreateHow::Truncate, data, fsync)
             }
             OperationAction::Replace(live, bytes) => {
-                let (name, other) = (format!("f{}", live.id), format!("t{}", live.id));
-                let directory = directory_path(plan, live.directory);
-                let temporary = c_string(format!("{directory}/{other}"));
-                let data = self.ahead(*bytes);
-                let wrote = create(io, &temporary, CreateHow::Exclusive, data, fsync)?;
-                if matches!(wrote, WriteOutcome::All) {
-                    self.emptied(operation.files, live);
-                    io.open_dir(ROOT_DIR, &c_string(directory), HERE)?;
-                    io.rename(HERE, &c_string(other), HERE, &c_string(name))?;
-                }
-                Ok(wrote)
+                self.replace(io, plan, (operation.files, live), *bytes, fsync)
             }
             OperationAction::Append(live, bytes) => {
                 let data = self.more(operation.files, live, *bytes);
@@ -357,6 +361,15 @@ impl OperationScript {
                 io.rename(HERE, &file, THERE, &file)?;
                 Ok(WriteOutcome::All)
             }
+            OperationAction::Punch(live, position, bytes) => {
+                punch(io, &name(live), (*position, *bytes), fsync)
+            }
+            OperationAction::Copy(original, copy) => {
+                copy_file(io, (&name(original), &name(copy)), original.bytes, fsync)
+            }
+            OperationAction::Reflink(original, copy) => {
+                reflink(io, (&name(original), &name(copy)), fsync)
+            }
             OperationAction::Delete(live) => {
                 self.emptied(operation.files, live);
                 Self::delete(io, plan, live).map(|()| WriteOutcome::All)
@@ -371,6 +384,28 @@ impl OperationScript {
                 Ok(wrote)
             }
         }
+    }
+
+    /// Writes a file under another name and renames it over the old one.
+    fn replace(
+        &mut self,
+        io: &mut dyn Io,
+        plan: &FilesPlan,
+        (files, live): (usize, &LiveFile),
+        bytes: u64,
+        fsync: bool,
+    ) -> Result<WriteOutcome, Stop> {
+        let (name, other) = (format!("f{}", live.id), format!("t{}", live.id));
+        let directory = directory_path(plan, live.directory);
+        let temporary = c_string(format!("{directory}/{other}"));
+        let data = self.ahead(bytes);
+        let wrote = create(io, &temporary, CreateHow::Exclusive, data, fsync)?;
+        if matches!(wrote, WriteOutcome::All) {
+            self.emptied(files, live);
+            io.open_dir(ROOT_DIR, &c_string(directory), HERE)?;
+            io.rename(HERE, &c_string(other), HERE, &c_string(name))?;
+        }
+        Ok(wrote)
     }
 
     /// Data for a new file: in fast-forward an allocation, which is counted.
@@ -500,6 +535,14 @@ impl Script for OperationScript {
         let drawn_print = self.lock().fingerprint().number();
         let (ahead, step) = (self.counted, StepRecord { drawn_print, ..self.step.clone() });
         let (earlier, put_back) = (self.earlier.clone(), self.put_back);
-        Counters::from_value(&StepCounters { ahead, step, earlier, put_back })
+        let refused = self.refused.clone();
+        Counters::from_value(&StepCounters {
+            ahead,
+            step,
+            earlier,
+            put_back,
+            refused,
+            ..StepCounters::default()
+        })
     }
 }

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use treering_model::harmless;
 use treering_script::ConfigError;
 
-use super::sizes::{ProfileError, SizeDistribution, SizeText};
+use super::maintenance::plan::{MaintenancePlan, MaintenanceText};
+use super::sizes::{ProfileError, SizeDistribution, SizeText, counted, share};
 use super::source_tree::SourceTree;
 
 /// Largest accepted profile, in bytes.
@@ -90,6 +91,8 @@ struct ProfileText {
     files: Vec<FilesText>,
     #[serde(default)]
     operation: Vec<OperationText>,
+    #[serde(default)]
+    maintenance: Vec<MaintenanceText>,
 }
 
 const fn default_measure_every() -> u64 {
@@ -167,6 +170,19 @@ pub(super) enum OperationKind {
     Delete,
     /// Deletes several files after writing one of their total size.
     Compact,
+    /// Creates a file with the content of another.
+    Copy,
+    /// Creates a file that shares the blocks of another.
+    Reflink,
+    /// Punches a hole at a random block.
+    Punch,
+}
+
+impl OperationKind {
+    /// True for operations that depend on the data of a file, and not only on its size.
+    const fn needs_data(self) -> bool {
+        matches!(self, Self::Copy | Self::Reflink | Self::Punch)
+    }
 }
 
 /// Choice of a file in a population.
@@ -252,9 +268,20 @@ pub(super) struct Model {
     pub(super) read_after_remount: bool,
     /// Used share of the filesystem that the populations with a share keep.
     pub(super) hold_full: Option<f64>,
+    pub(super) maintenance: Vec<MaintenancePlan>,
 }
 
 impl Model {
+    /// True if some operation is of this kind.
+    pub(super) fn does(&self, kind: OperationKind) -> bool {
+        self.operations.iter().any(|plan| plan.kind == kind)
+    }
+
+    /// True if files must have their data, and not only their blocks.
+    pub(super) fn needs_data(&self) -> bool {
+        !self.maintenance.is_empty() || self.operations.iter().any(|plan| plan.kind.needs_data())
+    }
+
     /// Reports whether files of a population can be deleted one by one.
     pub(super) fn deletes(&self, files: usize) -> bool {
         let kind = OperationKind::Delete;
@@ -280,8 +307,10 @@ pub(super) fn read(name: &str, text: &str) -> Result<Profile, ConfigError> {
     };
     let written: ProfileText = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
     if let Some(workload) = written.workload {
-        if !written.files.is_empty() || !written.operation.is_empty() {
-            return Err(wrong("`workload` excludes [[files]] and [[operation]]".into()));
+        let parts = [written.files.len(), written.operation.len(), written.maintenance.len()];
+        if parts.iter().any(|count| *count > 0) {
+            let message = "`workload` excludes [[files]], [[operation]] and [[maintenance]]";
+            return Err(wrong(message.into()));
         }
         let options = written.options.into_iter().collect();
         return Ok(Profile::Workload { name: workload, options });
@@ -296,8 +325,10 @@ fn model(written: ProfileText) -> Result<Model, ProfileError> {
     if written.files.is_empty() {
         return Err(ProfileError("there is no [[files]]".into()));
     }
-    if written.files.len().max(written.operation.len()) > PARTS_MAX {
-        return Err(ProfileError(format!("more than {PARTS_MAX} [[files]] or [[operation]]")));
+    let parts = [written.files.len(), written.operation.len(), written.maintenance.len()];
+    if parts.iter().any(|count| *count > PARTS_MAX) {
+        let message = format!("more than {PARTS_MAX} [[files]], [[operation]] or [[maintenance]]");
+        return Err(ProfileError(message));
     }
     let files: Vec<FilesPlan> = written.files.iter().map(files_plan).collect::<Result<_, _>>()?;
     for (place, plan) in files.iter().enumerate() {
@@ -321,6 +352,11 @@ fn model(written: ProfileText) -> Result<Model, ProfileError> {
     let read_after_remount = written.read_after_remount;
     let hold_full = written.hold_full.as_deref().map(|text| share("hold-full", text));
     let hold_full = hold_full.transpose()?;
+    let names: Vec<&str> = files.iter().map(|plan| plan.name.as_str()).collect();
+    let maintenance = MaintenancePlan::read_all(&written.maintenance, &names)?;
+    if !maintenance.is_empty() && operations.is_empty() {
+        return Err(ProfileError("[[maintenance]] needs an [[operation]]".into()));
+    }
     let model = Model {
         files,
         operations,
@@ -329,6 +365,7 @@ fn model(written: ProfileText) -> Result<Model, ProfileError> {
         remount_every,
         read_after_remount,
         hold_full,
+        maintenance,
     };
     Ok(model)
 }
@@ -340,29 +377,6 @@ impl InitialSize {
             Self::Share(share) => share,
         }
     }
-}
-
-fn counted(
-    quantity: &str,
-    number: u64,
-    range: std::ops::RangeInclusive<u64>,
-) -> Result<u64, ProfileError> {
-    if range.contains(&number) {
-        return Ok(number);
-    }
-    Err(ProfileError(format!(
-        "{quantity}: {number} is not between {} and {}",
-        range.start(),
-        range.end()
-    )))
-}
-
-fn share(quantity: &str, text: &str) -> Result<f64, ProfileError> {
-    let number = text.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
-    let share = number.filter(|percent| (0.0..=100.0).contains(percent));
-    share.map(|percent| percent / 100.0).ok_or_else(|| {
-        ProfileError(format!("{quantity}: '{text}' is not a percentage such as \"40%\""))
-    })
 }
 
 fn files_plan(written: &FilesText) -> Result<FilesPlan, ProfileError> {
@@ -467,7 +481,10 @@ fn operation_plan(
         return Err(within("a unit is only created and deleted"));
     }
     if written.bytes.is_none()
-        && matches!(written.kind, OperationKind::Append | OperationKind::Overwrite)
+        && matches!(
+            written.kind,
+            OperationKind::Append | OperationKind::Overwrite | OperationKind::Punch
+        )
     {
         return Err(within("`bytes` is missing"));
     }
@@ -516,6 +533,15 @@ mod tests {
             (&operation("files = \"x\"\ndo = \"append\""), "`bytes` is missing"),
             (&operation("files = \"x\"\ndo = \"explode\""), "explode"),
             (&operation("files = \"x\"\ndo = \"create\"\nweight = 0"), "weight"),
+            (&operation("files = \"x\"\ndo = \"punch\""), "`bytes` is missing"),
+            (&maintenance("do = \"polish\""), "polish"),
+            (&maintenance("do = \"snapshot\""), "`keep` is missing"),
+            (&maintenance("do = \"trim\"\nkeep = 2"), "`keep`"),
+            (&maintenance("do = \"trim\"\nshare = \"5%\""), "`share`"),
+            (&maintenance("do = \"read\"\nreads = true"), "`reads`"),
+            (&maintenance("do = \"defrag\"\nfiles = \"y\""), "named 'y'"),
+            (&maintenance("do = \"trim\"\nevery = 0"), "every"),
+            (&maintenance("do = \"trim\"\n[[maintenance]]\ndo = \"trim\""), "twice"),
         ] {
             let error = read("it", text).unwrap_err();
             assert!(error.message.contains(wanted), "{text}: {}", error.message);
@@ -526,6 +552,11 @@ mod tests {
 
     fn files(tail: &str) -> String {
         format!("about = \"x\"\n[[files]]\n{tail}\n")
+    }
+
+    fn maintenance(tail: &str) -> String {
+        let operation = operation("files = \"x\"\ndo = \"create\"");
+        format!("{operation}[[maintenance]]\n{tail}\n")
     }
 
     fn operation(tail: &str) -> String {

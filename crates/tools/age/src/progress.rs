@@ -29,14 +29,21 @@ pub(super) struct RunProgress {
     pub(super) ending: EndingMonitor,
     /// Current phase; `None` before the first.
     pub(super) phase: Option<&'static str>,
-    /// Error of a run that could not begin: the filesystem cannot allocate.
+    /// Error of a run that could not begin: the filesystem cannot do what the profile needs.
     refusal: Option<SessionError>,
+    /// Filesystem type, for that error.
+    filesystem: Option<String>,
     sums: TaskSums,
 }
 
 impl RunProgress {
     pub(super) fn new(ending: EndingMonitor) -> Self {
-        Self { ending, phase: None, refusal: None, sums: TaskSums::default() }
+        Self { ending, phase: None, refusal: None, filesystem: None, sums: TaskSums::default() }
+    }
+
+    /// Sets the type of the filesystem, which errors name.
+    pub(super) fn on(self, filesystem: Option<&str>) -> Self {
+        Self { filesystem: filesystem.map(str::to_owned), ..self }
     }
 
     /// Begins a phase of this many tasks.
@@ -61,7 +68,7 @@ impl RunProgress {
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {
-        let StepCounters { ahead: counted, put_back, .. } =
+        let StepCounters { ahead: counted, put_back, refused, .. } =
             totals.counters.read().unwrap_or_default();
         self.ending.count_put_back(put_back);
         let is_aging = self.phase == Some(AGE);
@@ -79,6 +86,13 @@ impl RunProgress {
         }
         if counted.cannot_allocate {
             self.refusal = Some(refusal());
+        }
+        if let Some(refused) = refused {
+            let filesystem = self.filesystem.as_deref().unwrap_or("this filesystem");
+            let message = format!(
+                "{filesystem} cannot do what the profile needs: {refused}; nothing was aged"
+            );
+            self.refusal = Some(SessionError::new(message));
         }
     }
 

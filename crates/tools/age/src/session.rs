@@ -2,12 +2,18 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use treering_model::{Caution, Fact, Metric, Op};
-use treering_script::{Conductor, LayoutFeed, ParallelGroup, Session, SessionResult, Task};
+use treering_model::{Caution, Fact, Metric, Op, TaskTotals};
+use treering_script::{
+    CachePolicy, Conductor, LayoutFeed, ParallelGroup, Phase, Session, SessionResult, Task,
+};
 
 use super::ending::EndingMonitor;
 use super::fast_forward::FastForward;
 use super::generator::OperationGenerator;
+use super::maintenance::costs::MaintenanceCosts;
+use super::maintenance::plan::{MaintenanceKind, MaintenancePart, MaintenancePlan};
+use super::maintenance::sample::take_files;
+use super::maintenance::script::MaintenanceScript;
 use super::player::{OperationScript, TaskWork};
 use super::progress::{AGE, FILL, RunProgress};
 use super::steps::StepRecord;
@@ -24,6 +30,8 @@ pub(super) struct AgeSession {
     forward: Option<FastForward>,
     /// Steps of the interrupted run that this one goes on from; empty for a run of its own.
     earlier: Vec<StepRecord>,
+    plans: Vec<MaintenancePlan>,
+    costs: MaintenanceCosts,
 }
 
 impl AgeSession {
@@ -36,6 +44,7 @@ impl AgeSession {
         let measure_every = generator.model().measure_every;
         let remount_every = generator.model().remount_every;
         let reads = generator.model().read_after_remount && remount_every.is_some();
+        let plans = generator.model().maintenance.clone();
         Self {
             generator: Arc::new(Mutex::new(generator)),
             progress: RunProgress::new(ending),
@@ -45,7 +54,14 @@ impl AgeSession {
             reads,
             forward: fast_forward.then(FastForward::default),
             earlier: Vec::new(),
+            costs: MaintenanceCosts::new(&plans),
+            plans,
         }
+    }
+
+    /// Sets the type of the filesystem, which errors name.
+    pub(super) fn on(self, filesystem: Option<&str>) -> Self {
+        Self { progress: self.progress.on(filesystem), ..self }
     }
 
     /// The session that goes on behind these steps, which the generator has drawn already.
@@ -119,6 +135,89 @@ impl AgeSession {
     }
 }
 
+impl AgeSession {
+    /// Ages the tree until a rule ends it, with the maintenance that is due.
+    fn age(&mut self, populations: usize, conductor: &mut dyn Conductor) -> SessionResult {
+        self.progress.ending.begin_first_step();
+        let (mut before, mut done) = self.maintained_last(populations);
+        let mut begun = false;
+        loop {
+            let now = self.progress.ending.operations();
+            let due = self.due(before, now, &done);
+            let is_over = self.progress.ending.is_over();
+            self.maintain(&due, conductor)?;
+            if is_over {
+                break;
+            }
+            if !begun || !due.is_empty() {
+                let operations = self.progress.ending.operations_left().unwrap_or(0);
+                let tasks = operations.div_ceil(self.measure_every);
+                conductor.phase(self.progress.begin(AGE, tasks))?;
+                begun = true;
+            }
+            let left = self.progress.ending.operations_left().unwrap_or(self.measure_every);
+            let count = left.min(self.measure_every);
+            let reads = self.reads && self.is_remounted();
+            let part =
+                if reads { TaskWork::ReadAndOperate(count) } else { TaskWork::Operate(count) };
+            (before, done) = (now, Vec::new());
+            self.play(part, conductor)?;
+        }
+        self.progress.check()?;
+        let last: Vec<usize> = (0..self.plans.len())
+            .filter(|index| self.plans[*index].every.is_none() && !done.contains(index))
+            .collect();
+        self.maintain(&last, conductor)
+    }
+
+    /// Operations before the last step of an interrupted run, and the maintenance done after it.
+    fn maintained_last(&self, populations: usize) -> (u64, Vec<usize>) {
+        let now = self.progress.ending.operations();
+        let later = self.earlier.iter().skip(1 + populations);
+        let trailing = later.rev().take_while(|step| step.maintained.is_some());
+        let done: Vec<usize> = trailing.filter_map(|step| step.maintained).collect();
+        let later = self.earlier.iter().skip(1 + populations);
+        let last = later.rev().find(|step| step.maintained.is_none());
+        (now.saturating_sub(last.map_or(0, |step| step.operations)), done)
+    }
+
+    /// Indices of the maintenance that is due and was not done.
+    fn due(&self, before: u64, now: u64, done: &[usize]) -> Vec<usize> {
+        let is_due =
+            |index: &usize| self.plans[*index].is_due(before, now) && !done.contains(index);
+        (0..self.plans.len()).filter(is_due).collect()
+    }
+
+    /// Runs maintenance, each part in a phase of its own.
+    fn maintain(&mut self, due: &[usize], conductor: &mut dyn Conductor) -> SessionResult {
+        for &index in due {
+            let operations = self.progress.ending.operations();
+            let taken = {
+                let mut generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
+                Arc::new(take_files(&mut generator, index, operations))
+            };
+            let plan = self.plans[index].clone();
+            for &part in MaintenancePart::of(&plan) {
+                let numbers = (operations, self.live_bytes);
+                let script =
+                    MaintenanceScript::new((index, part), &self.generator, &taken, numbers);
+                let (name, subject) = (part.name(&plan), format!("after {operations} operations"));
+                let op = if part == MaintenancePart::Work { Op::Sync } else { Op::Read };
+                let tasks = vec![Task::new(&name, &subject, op, Box::new(script))];
+                let is_read = op == Op::Read || plan.kind == MaintenanceKind::Read;
+                let caches = if is_read { CachePolicy::Drop } else { CachePolicy::Keep };
+                conductor.phase(Phase::new(name, 1))?;
+                let group = ParallelGroup { caches, ..ParallelGroup::new(tasks) };
+                let costs = &mut self.costs;
+                conductor.group(group, &mut |totals: &TaskTotals| {
+                    costs.task_ended(index, part, totals);
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Session for AgeSession {
     fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         let (populations, has_operations) = {
@@ -127,19 +226,7 @@ impl Session for AgeSession {
         };
         self.fill(populations, conductor)?;
         if has_operations {
-            self.progress.ending.begin_first_step();
-            let operations = self.progress.ending.operations_left().unwrap_or(0);
-            let tasks = operations.div_ceil(self.measure_every);
-            conductor.phase(self.progress.begin(AGE, tasks))?;
-            while !self.progress.ending.is_over() {
-                let left = self.progress.ending.operations_left().unwrap_or(self.measure_every);
-                let count = left.min(self.measure_every);
-                let reads = self.reads && self.is_remounted();
-                let part =
-                    if reads { TaskWork::ReadAndOperate(count) } else { TaskWork::Operate(count) };
-                self.play(part, conductor)?;
-            }
-            self.progress.check()?;
+            self.age(populations, conductor)?;
         }
         if self.forward.is_some() {
             conductor.phase(self.progress.begin(WRITE, populations as u64))?;
@@ -164,7 +251,7 @@ impl Session for AgeSession {
     }
 
     fn metrics(&self) -> Vec<Metric> {
-        self.progress.metrics()
+        self.progress.metrics().into_iter().chain(self.costs.metrics()).collect()
     }
 
     fn cautions(&self) -> Vec<Caution> {

@@ -1,4 +1,4 @@
-//! File sizes, drawn from a distribution.
+//! File sizes, drawn from a distribution; numbers and shares of a profile.
 //!
 //! Logarithm and exponential are computed here from sums and products: the C libraries differ in
 //! their last digits, and one seed must give one list of operations on every machine.
@@ -154,6 +154,31 @@ const fn class_of(class: usize) -> (u64, u64) {
 /// Error in a profile, as a message without its position.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ProfileError(pub(super) String);
+
+/// Number in a profile, within a range.
+pub(super) fn counted(
+    quantity: &str,
+    number: u64,
+    range: std::ops::RangeInclusive<u64>,
+) -> Result<u64, ProfileError> {
+    if range.contains(&number) {
+        return Ok(number);
+    }
+    Err(ProfileError(format!(
+        "{quantity}: {number} is not between {} and {}",
+        range.start(),
+        range.end()
+    )))
+}
+
+/// Share in a profile: a percentage.
+pub(super) fn share(quantity: &str, text: &str) -> Result<f64, ProfileError> {
+    let number = text.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
+    let share = number.filter(|percent| (0.0..=100.0).contains(percent));
+    share.map(|percent| percent / 100.0).ok_or_else(|| {
+        ProfileError(format!("{quantity}: '{text}' is not a percentage such as \"40%\""))
+    })
+}
 
 fn bytes(text: &str) -> Result<u64, ProfileError> {
     parse_size(text)

@@ -8,6 +8,7 @@ use treering_kit::ahead::AheadCounters;
 use treering_model::{Op, Trial};
 
 use super::generator::OperationGenerator;
+use super::maintenance::sample::take_files;
 
 /// Record of one task: what the generator drew in it, and what it was told.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +27,9 @@ pub struct StepRecord {
     pub answers: Vec<SpaceAnswer>,
     /// Fingerprint of all operations drawn up to the end of the task.
     pub drawn_print: u64,
+    /// Maintenance that the task did, by its index in the profile; `None` for operations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maintained: Option<usize>,
 }
 
 /// Answer of the filesystem on which further operations depend.
@@ -59,6 +63,12 @@ pub(super) struct StepCounters {
     /// Files that were put back, or removed, to be as they were after the last whole step.
     #[serde(default)]
     pub(super) put_back: u64,
+    /// Calls that the filesystem cannot do, and the profile needs: nothing was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) refused: Option<String>,
+    /// True for the reading before or after maintenance, on which nothing depends.
+    #[serde(default)]
+    pub(super) only_reads: bool,
 }
 
 /// Records of a trial that ended early, in the order of its tasks; empty if there are none.
@@ -68,6 +78,9 @@ pub fn steps_of(trial: &Trial) -> Vec<StepRecord> {
         let Some(counters) = task.counters.read::<StepCounters>() else { continue };
         if !counters.earlier.is_empty() {
             steps = counters.earlier;
+            continue;
+        }
+        if counters.only_reads {
             continue;
         }
         let written = task.ops.iter().filter(|op| op.op == Op::Write).map(|op| op.bytes);
@@ -104,6 +117,7 @@ pub(super) fn draw_again(
     steps: &[StepRecord],
 ) -> Result<(), OtherOperations> {
     let populations = generator.model().files.len();
+    let mut operations = 0;
     for (place, step) in steps.iter().enumerate() {
         let fills = place.checked_sub(1).filter(|files| *files < populations);
         if let Some(files) = fills {
@@ -111,7 +125,10 @@ pub(super) fn draw_again(
             if let Some(SpaceAnswer::Short(turn)) = step.answers.first() {
                 generator.forget_from(files, usize::try_from(*turn).unwrap_or(usize::MAX));
             }
+        } else if let Some(index) = step.maintained {
+            take_files(generator, index, operations);
         } else if place > 0 {
+            operations += step.operations;
             let mut answers = step.answers.iter().peekable();
             for number in 1..=step.drawn {
                 let Some(operation) = generator.next() else { break };

@@ -212,6 +212,47 @@ impl MemoryCaller {
                 self.reaped = std::mem::take(&mut self.ended);
                 return Ok(CallReply::once(CallResult::Reaped));
             }
+            _ => return self.attempt_maintenance(tree, call),
+        }
+        Ok(CallReply::once(CallResult::Plain))
+    }
+
+    /// Calls that maintain a filesystem: in memory they change names and sizes only.
+    fn attempt_maintenance(
+        &mut self,
+        tree: &mut Tree,
+        call: &Call<'_>,
+    ) -> Result<CallReply, Errno> {
+        match *call {
+            // A snapshot is an empty directory here: it is never looked into.
+            Call::MakeSubvolume { at, name } | Call::Snapshot { at, name, .. } => {
+                tree.add_new(self.dir(at)?, single(name)?, EntryKind::Directory)?;
+            }
+            Call::DestroySubvolume { at, name } => {
+                tree.remove(self.dir(at)?, single(name)?, EntryKind::Directory)?;
+            }
+            Call::Trim { dir, .. } => {
+                self.dir(dir)?;
+            }
+            Call::Reflink { from, into } => {
+                let bytes = size(tree, self.file(from)?.node);
+                truncate(tree, *self.file(into)?, bytes)?;
+            }
+            Call::Copy { from, into, bytes, position } => {
+                let mut there = OpenFile { position, ..*self.file(from)? };
+                let got = read(tree, &mut there, bytes)?;
+                let mut there = OpenFile { position, ..*self.file(into)? };
+                let CallResult::Bytes(bytes) = got.done else { return Ok(got) };
+                return write(tree, &mut there, u32::try_from(bytes).unwrap_or(u32::MAX));
+            }
+            Call::Dedupe { from, into, .. } => {
+                self.file(from)?;
+                self.file(into)?;
+                return Ok(CallReply::moved(0, 1));
+            }
+            Call::Defragment { file, .. } => {
+                self.file(file)?;
+            }
             // All other calls were handled before.
             _ => return Err(Errno::NOSYS),
         }

@@ -5,6 +5,7 @@
 //! worker.
 
 mod buffered;
+mod maintenance;
 pub(crate) mod memory;
 pub(crate) mod memory_tree;
 pub(crate) mod requests;

@@ -29,6 +29,7 @@ use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 
 use crate::call::buffered::{OpenFiles, attempt_buffered, is_buffered};
+use crate::call::maintenance::{OpenPlaces, attempt_maintenance};
 use crate::call::requests::{TaskRequests, WriteSource};
 use crate::call::translated::{created, opened, size_reply};
 use crate::call::whole::whole;
@@ -282,12 +283,12 @@ impl SyncCaller {
                 let calls = self.requests.reap(least, self.buffers.as_ref())?;
                 return Ok(CallReply { done: CallResult::Reaped, calls });
             }
-            _ => return Ok(self.attempt_on_mapping(call)?),
+            _ => return self.attempt_on_mapping(call),
         }
         Ok(CallReply::once(CallResult::Plain))
     }
 
-    fn attempt_on_mapping(&mut self, call: &Call<'_>) -> Result<CallReply, Errno> {
+    fn attempt_on_mapping(&mut self, call: &Call<'_>) -> Result<CallReply, CallError> {
         let Self { mappings, reading, payload, .. } = self;
         match *call {
             Call::Map { file, bytes, writes, random } => {
@@ -315,8 +316,10 @@ impl SyncCaller {
                 mappings.get(&file.0).ok_or(Errno::BADF)?.sync()?;
                 Ok(CallReply::once(CallResult::Plain))
             }
-            // All other calls were handled before.
-            _ => Err(Errno::NOSYS),
+            _ => {
+                let Self { dirs, files, reading: buffer, .. } = self;
+                attempt_maintenance(OpenPlaces { dirs, files, buffer }, call)
+            }
         }
     }
 

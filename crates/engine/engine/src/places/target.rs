@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use treering_model::filesystems::by_magic;
+use treering_model::filesystems::{by_magic, name_of};
 use treering_script::{StatfsSpace, TargetFacts};
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FileIdentity, FileType, FilesystemFacts, LockError, fd_path,
@@ -160,6 +160,7 @@ impl Target {
             free_inodes: filesystem.free_inodes,
             has_inode_tables: by_magic(filesystem.type_magic)
                 .is_some_and(|kind| kind.has_inode_tables),
+            filesystem: name_of(filesystem.type_magic).map(str::to_owned),
         })
     }
 

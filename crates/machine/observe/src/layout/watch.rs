@@ -45,7 +45,14 @@ impl Observer for LayoutObserver {
     fn watch(&self, scene: &ObserverContext<'_>) -> Option<Box<dyn TrialWatch>> {
         let schedule = scene.options.layout?;
         let target = scene.target.to_owned();
-        Some(Box::new(LayoutWatch { schedule, target, tasks: 0, problem: None, phase: 0 }))
+        Some(Box::new(LayoutWatch {
+            schedule,
+            target,
+            tasks: 0,
+            problem: None,
+            phase: 0,
+            metrics: Vec::new(),
+        }))
     }
 }
 
@@ -57,6 +64,8 @@ struct LayoutWatch {
     /// Reason of the first failed survey.
     problem: Option<String>,
     phase: u32,
+    /// Metrics by the name of the phase; of phases of one name those of the last.
+    metrics: Vec<(String, Vec<Metric>)>,
 }
 
 impl TrialWatch for LayoutWatch {
@@ -86,12 +95,16 @@ impl TrialWatch for LayoutWatch {
         let phase = Some(totals.phase);
         artifacts.extend(map.and_then(of_map).map(|made| Artifact { phase, ..made }));
         let metrics = metrics(&layout, &Scope::Phase(totals.name.clone()));
-        Findings { metrics, artifacts, ..Findings::default() }
+        self.metrics.retain(|(name, _)| *name != totals.name);
+        self.metrics.push((totals.name.clone(), metrics));
+        Findings { artifacts, ..Findings::default() }
     }
 
     fn end(self: Box<Self>) -> Findings {
         let fact = |value| Fact { name: "layout.problem".to_owned(), value };
-        Findings { facts: self.problem.map(fact).into_iter().collect(), ..Findings::default() }
+        let metrics = self.metrics.into_iter().flat_map(|(_, metrics)| metrics).collect();
+        let facts = self.problem.map(fact).into_iter().collect();
+        Findings { facts, metrics, ..Findings::default() }
     }
 }
 
@@ -181,7 +194,10 @@ mod tests {
         let tasks: Vec<_> =
             (0..5).map(|_| watch.task_ended(&TaskTotals::default()).artifacts).collect();
         let seen = watch.phase_ended(&PhaseTotals { phase: 1, ..PhaseTotals::default() });
-        if !watch.end().facts.is_empty() {
+        std::fs::write(place.path().join("other"), vec![1; 9000]).unwrap();
+        watch.phase_ended(&PhaseTotals { phase: 2, ..PhaseTotals::default() });
+        let end = watch.end();
+        if !end.facts.is_empty() {
             return; // A filesystem that does not tell: said above.
         }
         let names: Vec<_> = tasks.iter().flatten().map(|made| made.name.as_str()).collect();
@@ -189,6 +205,7 @@ mod tests {
         assert_eq!(seen.artifacts.len(), 2);
         let layout: FileLayout = serde_json::from_str(&seen.artifacts[0].body).unwrap();
         assert_eq!(layout.files, 1);
-        assert!(seen.metrics.iter().any(|metric| metric.name == "layout_extents_per_file"));
+        let found = end.metrics.iter().filter(|metric| metric.name == "layout_extents_per_file");
+        assert_eq!(found.count(), 1, "two phases of one name have one metric");
     }
 }

@@ -5,9 +5,10 @@ pub mod deferred;
 pub mod device;
 pub mod functions;
 pub mod kernel;
+pub mod played;
 
 use super::spec::MetricSpec;
-use super::{layout, played, trace};
+use super::{layout, trace};
 use crate::Op;
 
 /// Name prefixes of the observers whose metrics share one.

@@ -2,7 +2,7 @@
 
 use super::super::spec::MetricSpec;
 use super::super::{
-    blogbench, bonnie, calls, command, cpu, dbench, deferred, device, ffsb, filebench, fio,
+    age, blogbench, bonnie, calls, command, cpu, dbench, deferred, device, ffsb, filebench, fio,
     fs_mark, functions, general, kernel, latency, layout, load, played, rates, summary, times,
     trace,
 };
@@ -11,7 +11,7 @@ use super::super::{
 pub(super) type Section = (&'static str, &'static [MetricSpec]);
 
 /// All sections.
-pub(super) const SECTIONS: [Section; 23] = [
+pub(super) const SECTIONS: [Section; 24] = [
     ("Rates", rates::ALL),
     ("Times", times::ALL),
     ("CPU", cpu::ALL),
@@ -24,6 +24,7 @@ pub(super) const SECTIONS: [Section; 23] = [
     ("Offered loads", load::ALL),
     ("bonnie++", bonnie::ALL),
     ("dbench", dbench::ALL),
+    ("Aging", age::ALL),
     ("blogbench", blogbench::ALL),
     ("filebench", filebench::ALL),
     ("Commands", command::ALL),

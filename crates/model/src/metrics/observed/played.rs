@@ -1,6 +1,6 @@
 //! Metrics of a played disk: its modelled work, and how precisely this machine played it.
 
-use super::spec::metrics;
+use crate::metrics::spec::metrics;
 
 metrics! {
     /// While the disk had requests, by its own clock.

@@ -1,0 +1,20 @@
+//! Metrics of deliberate aging: maintenance between operations, see docs/aging-maintenance.md.
+
+use super::spec::metrics;
+
+metrics! {
+    /// Wall-clock time of one run of this maintenance, in the mean.
+    MAINTENANCE_SECONDS = "maintenance_seconds", Seconds, Lower;
+    /// User and system CPU time of the worker in one run of this maintenance, in the mean; what
+    /// threads of the kernel do for it is theirs.
+    MAINTENANCE_CPU_SECONDS = "maintenance_cpu_seconds", Seconds, Lower;
+    /// Bytes that one run of this maintenance read or made shared, in the mean.
+    MAINTENANCE_BYTES = "maintenance_bytes", Bytes, Higher;
+    /// What reading the files of this maintenance took before it, with cold caches, in the mean.
+    READ_BEFORE_SECONDS = "read_before_seconds", Seconds, Lower;
+    /// What reading the files of this maintenance took after it, with cold caches, in the mean.
+    READ_AFTER_SECONDS = "read_after_seconds", Seconds, Lower;
+    /// Time of reading, as it was before the maintenance, after which the maintenance has saved the
+    /// time that it took; missing if reading became no faster.
+    PAID_BACK_SECONDS = "paid_back_seconds", Seconds, Lower;
+}
