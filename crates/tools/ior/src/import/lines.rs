@@ -93,7 +93,8 @@ const OPTIONS: [(&str, &str); 13] = [
 
 /// Names of options that others determine, or that a machine or a version of ior has, and their
 /// facts.
-const FACTS: [(&str, &str); 10] = [
+const FACTS: [(&str, &str); 11] = [
+    ("pattern", "import.pattern"),
     ("Participating tasks", "import.participating_tasks"),
     ("clients", "import.clients"),
     ("apiVersion", "import.api_version"),
@@ -112,9 +113,11 @@ const TOLD: [(&str, &str); 2] = [
 ];
 
 /// Option names and line prefixes that are not imported.
-const FURNITURE: [&str; 15] = [
+const FURNITURE: [&str; 17] = [
     "Machine",
     "Commencing ",
+    "Using ",
+    "ior WARNING:",
     "StartTime",
     "test filename",
     "memoryBuffer",
@@ -159,7 +162,8 @@ pub(super) fn line(text: &str) -> Option<OutputLine> {
         return Some(OutputLine::Columns(names));
     }
     result(text).or_else(|| named(text)).or_else(|| {
-        let is_known = FURNITURE.iter().any(|begin| text.starts_with(begin));
+        let is_place = text.starts_with("task ") && text.contains(" on ");
+        let is_known = is_place || FURNITURE.iter().any(|begin| text.starts_with(begin));
         (is_known || text.is_empty()).then_some(OutputLine::Furniture)
     })
 }

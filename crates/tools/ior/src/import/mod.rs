@@ -33,7 +33,7 @@ const TOOL: &str = "ior";
 const SPACE_FACT: &str = "import.space";
 
 /// Numbers that are not stored, with the reason.
-const KNOWN_TEXT: [KnownText; 4] = [
+const KNOWN_TEXT: [KnownText; 6] = [
     KnownText {
         line: "WARNING: Expected aggregate file size",
         numbers: LeftOutNumbers::All,
@@ -49,7 +49,17 @@ const KNOWN_TEXT: [KnownText; 4] = [
         numbers: LeftOutNumbers::All,
         why: "the time of day at which a test began",
     },
-    KnownText { line: "Machine ", numbers: LeftOutNumbers::All, why: "a name" },
+    KnownText {
+        line: "Using Time Stamp ",
+        numbers: LeftOutNumbers::All,
+        why: "the time of day, of which the data are made",
+    },
+    KnownText {
+        line: "task ",
+        numbers: LeftOutNumbers::Named(&["task"]),
+        why: "which task ran on which machine",
+    },
+    KnownText { line: "Machine", numbers: LeftOutNumbers::All, why: "a name" },
 ];
 
 impl Importer for IorImporter {
@@ -245,7 +255,8 @@ impl ParsedRun {
                 (_, "Stonewall(MiB)") => STONEWALL_BYTES.of(of(), value * 1_048_576.0),
                 _ => continue,
             };
-            if is_single && (metric.name.starts_with(MIB_PER_SECOND.name) || group == "OPs)") {
+            let is_spread = ["Max(", "Min(", "StdDev"].iter().any(|word| name.starts_with(word));
+            if is_single && is_spread {
                 continue;
             }
             let is_same = |known: &Metric| known.name == metric.name && known.scope == metric.scope;
