@@ -18,11 +18,13 @@ use treering_sys::{SchedulingParameters, SyncMode};
 
 mod device;
 mod program;
+mod queue;
 mod request;
 mod scale;
 
 pub use device::JobDevice;
 pub use program::{ExternalProgram, ProgramEnd, ProgramWatch, ReportedPhase};
+pub use queue::{IoQueue, QueueKind};
 pub use request::RunRequest;
 pub use scale::{ScaleUnit, WorkScale};
 
@@ -51,24 +53,6 @@ pub trait Script: Send {
     fn counters(&mut self) -> Counters {
         Counters::default()
     }
-}
-
-/// Asynchronous I/O queue of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IoQueue {
-    /// Kernel interface.
-    pub kind: QueueKind,
-    /// Maximum queue depth, at least 1.
-    pub depth: u16,
-}
-
-/// Kernel interface of a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueKind {
-    /// Linux AIO: `io_submit` and `io_getevents`.
-    Libaio,
-    /// `io_uring_enter`.
-    IoUring,
 }
 
 /// User and group of a worker.

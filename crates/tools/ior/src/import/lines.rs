@@ -140,7 +140,7 @@ pub(super) fn line(text: &str) -> Option<OutputLine> {
         let version = tail.strip_suffix(": MPI Coordinated Test of Parallel I/O")?;
         return Some(OutputLine::Version(version.to_owned()));
     }
-    let command = text.strip_prefix("Command line").map(|tail| tail.trim_start());
+    let command = text.strip_prefix("Command line").map(str::trim_start);
     let command = command.map(|tail| tail.strip_prefix("used").unwrap_or(tail));
     if let Some(words) = command.and_then(|tail| tail.strip_prefix(':')) {
         let arguments = words.split_whitespace().skip(1).map(str::to_owned);
