@@ -13,7 +13,7 @@ pub(crate) const KERNEL_UNUSABLE: u8 = 1;
 pub(crate) const SKIPPED: u8 = 125;
 
 /// Codes with their meanings, the numbers ascending.
-pub(crate) const TABLE: [(u8, &str); 23] = [
+pub(crate) const TABLE: [(u8, &str); 24] = [
     (0, "done"),
     (
         1,
@@ -23,6 +23,7 @@ pub(crate) const TABLE: [(u8, &str); 23] = [
     (1, "`compare` and `report` with `--gate`: a primary metric is worse"),
     (1, "`history` and `watch` with `--gate`: a worse level began within the newest points"),
     (1, "`run fio --check`: fio and treering differ"),
+    (1, "`import --strict`: a number of an output was not stored; the message names the lines"),
     (1, "`kernel bisect-step`: the kernel of this revision is worse than the good one"),
     (REFUSED, "`doctor --guard`: the device is in use or not empty, and would not be formatted"),
     (

@@ -255,6 +255,10 @@ pub(crate) struct ImportArgs {
     /// Import again what was imported before; it counts as another run.
     #[arg(long)]
     pub(crate) again: bool,
+    /// End with 1 if a number on a line of an output was not stored, and name the lines. What could
+    /// be read is stored all the same.
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Print an entry for each output, however many there are.
     #[arg(long)]
     pub(crate) full: bool,

@@ -99,6 +99,34 @@ fn imported_trials_are_not_imported_again() {
 }
 
 #[test]
+fn a_strict_import_of_the_corpus_loses_nothing() {
+    let program = program();
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testkit/corpus/import");
+    let files = fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().path());
+    let files: Vec<String> = files.map(|path| path.to_str().unwrap().to_owned()).collect();
+    assert!(files.len() > 20, "{files:?}");
+    let words: Vec<&str> = files.iter().map(String::as_str).collect();
+    let run = program.run([&["import", "--strict"], words.as_slice()].concat()).ends_with(0);
+    assert!(!run.stderr.contains("not stored"), "{run}");
+    assert_eq!(count(&program), files.len());
+}
+
+#[test]
+fn a_strict_import_names_the_lines_of_lost_numbers_and_stores_the_rest() {
+    let program = program();
+    let mail = write_both(&program);
+    let log = program.home().join("cut.txt");
+    let head = "IOR-4.0.0: MPI Coordinated Test of Parallel I/O\n\
+                Began               : Tue Mar 11 09:14:07 2025\n\
+                FS                  : 731.9 TiB   Used FS: 43.7%   Inodes: 812.6 Mi\n";
+    fs::write(&log, head).unwrap();
+    let log = log.to_str().unwrap();
+    let run = program.run(["import", "--strict", &mail, log]).ends_with(1);
+    assert!(run.stderr.contains("cut.txt:3: not stored: 731.9, 43.7, 812.6: `FS"), "{run}");
+    assert_eq!(count(&program), 4, "{run}");
+}
+
+#[test]
 fn an_imported_export_equals_the_original() {
     let program = program();
     let mail = write_both(&program);

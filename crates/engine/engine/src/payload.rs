@@ -101,6 +101,12 @@ impl Payload {
         Self { shared: Arc::clone(&self.shared), random_bytes: self.random_bytes, stamp, window }
     }
 
+    /// Buffer with the data of every write, if these are the same everywhere; at most
+    /// [`LARGEST_CALL_BYTES`] are written at once.
+    pub(crate) fn constant(&self) -> Option<Arc<PageBuffer>> {
+        (self.random_bytes == 0).then(|| Arc::clone(&self.shared))
+    }
+
     /// Data from `position` of a file on, in two pieces to be written one after the other; the
     /// second is usually empty. At most [`LARGEST_CALL_BYTES`] are returned, even if more are
     /// requested.

@@ -16,12 +16,14 @@ use treering_sys::{SchedulingParameters, SyncMode};
 mod device;
 mod layouts;
 mod program;
+mod queue;
 mod request;
 mod scale;
 
 pub use device::JobDevice;
 pub use layouts::LayoutFeed;
 pub use program::{ExternalProgram, ProgramEnd, ProgramWatch, ReportedPhase};
+pub use queue::{IoQueue, QueueKind};
 pub use request::RunRequest;
 pub use scale::{ScaleUnit, WorkScale};
 
@@ -50,24 +52,6 @@ pub trait Script: Send {
     fn counters(&mut self) -> Counters {
         Counters::default()
     }
-}
-
-/// Asynchronous I/O queue of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IoQueue {
-    /// Kernel interface.
-    pub kind: QueueKind,
-    /// Maximum queue depth, at least 1.
-    pub depth: u16,
-}
-
-/// Kernel interface of a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueKind {
-    /// Linux AIO: `io_submit` and `io_getevents`.
-    Libaio,
-    /// `io_uring_enter`.
-    IoUring,
 }
 
 /// User and group of a worker.

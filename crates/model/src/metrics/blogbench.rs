@@ -25,6 +25,11 @@ metrics! {
     WRITTEN_FILES_PER_SECOND = "written_files_per_second", FilesPerSecond, Higher;
     /// Blogs written in an interval.
     BLOGS_WRITTEN_PER_SECOND = "blogs_written_per_second", OpsPerSecond, Higher;
+    /// Blogs written since the start, as a row of the log has them.
+    BLOGS_SO_FAR = "blogs_so_far", Count, Higher;
+    /// Files of a kind in a row of the log, as blogbench prints them: `read_article`,
+    /// `write_picture` and so on.
+    ROW_FILES = "{}_files", Count, Higher;
 }
 
 /// Final scores of writes and reads.

@@ -28,9 +28,18 @@ metrics! {
     /// The share of the items or transfers that were done only after the time was over, so that all
     /// workers have as many as the fastest.
     WEAR_OUT_PERCENT = "wear_out_percent", Percent, Lower;
-    /// The rate of the iterations as mdtest prints it beside the mean: `max`, `min` or `stddev`.
+    /// The rate of the iterations as mdtest and ior print it beside the mean: `max`, `min` or
+    /// `stddev`; mdtest 3 prints that of its workers.
     ITERATION_OPERATIONS_PER_SECOND = "operations_per_second_{}", OpsPerSecond, Higher;
-    /// The rate of the repetitions as ior prints it: `max` or `min`.
+    /// The rate of single ranks as mdtest can print it beside that of the iterations: `max`,
+    /// `min` or `mean`.
+    RANK_OPERATIONS_PER_SECOND = "rank_operations_per_second_{}", OpsPerSecond, Higher;
+    /// The rate of creating files until the time was over, without the wear-out, as mdtest prints
+    /// it.
+    STONEWALL_OPERATIONS_PER_SECOND = "stonewall_operations_per_second", OpsPerSecond, Higher;
+    /// The bytes that were moved when the time was over, as ior prints them.
+    STONEWALL_BYTES = "stonewall_bytes", Bytes, Higher;
+    /// The rate of the repetitions as ior prints it: `max`, `min` or `stddev`.
     REPETITION_MIB_PER_SECOND = "mib_per_second_{}", MibPerSecond, Higher;
     /// The score of a run, as IO500 printed it: only imported, never computed.
     IO500_SCORE = "io500_score", Count, Higher;

@@ -8,6 +8,22 @@ metrics! {
     /// Wall-clock time of the part that was measured, from the first start to the last end, with
     /// the final sync where the imitated tool counts it.
     ELAPSED_SECONDS = "elapsed_seconds", Seconds, Lower;
+    /// The time of a test of mdtest as it prints it beside the mean over the iterations: `max`,
+    /// `min` or `stddev`.
+    ITERATION_ELAPSED_SECONDS = "elapsed_seconds_{}", Seconds, Lower;
+    /// The time of single ranks as mdtest can print it beside that of the iterations: `max`,
+    /// `min` or `mean`.
+    RANK_ELAPSED_SECONDS = "rank_elapsed_seconds_{}", Seconds, Lower;
+    /// The time of creating files until the time was over, as mdtest prints it.
+    STONEWALL_SECONDS = "stonewall_seconds", Seconds, Lower;
+    /// How long a transfer took in the mean, as ior prints it.
+    TRANSFER_LATENCY_SECONDS = "transfer_latency_seconds", Seconds, Lower;
+    /// From the first open of ior's tasks to the end of the last, as it prints it.
+    OPEN_SECONDS = "open_seconds", Seconds, Lower;
+    /// From the first transfer of ior's tasks to the end of the last, as it prints it.
+    TRANSFERS_SECONDS = "transfers_seconds", Seconds, Lower;
+    /// From the first close of ior's tasks to the end of the last, as it prints it.
+    CLOSE_SECONDS = "close_seconds", Seconds, Lower;
     /// Wall-clock time of making what is worked on; in no rate.
     SETUP_SECONDS = "setup_seconds", Seconds, Lower;
     /// Wall-clock time of the sync or of the fsyncs and closes at the end of the work.

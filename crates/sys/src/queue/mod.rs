@@ -8,6 +8,7 @@ mod aio;
 mod uring;
 
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 
 use rustix::io::Errno;
 
@@ -24,6 +25,8 @@ pub enum QueueKind {
     Uring,
 }
 
+/// Most memory of buffers that are made with the queue, in bytes; larger ones are made on demand.
+const BUFFERS_BYTES_MAX: usize = 1 << 30;
 /// Largest queue depth.
 const QUEUE_DEPTH_MAX: u16 = 4096;
 
@@ -40,6 +43,8 @@ pub struct Transfer<'f> {
     pub position: u64,
     /// Tag of the request; unique among the requests in flight.
     pub tag: u16,
+    /// True for a write of the bytes at the start of the queue's source, not of the tag's buffer.
+    pub from_source: bool,
 }
 
 /// Completed request.
@@ -88,6 +93,8 @@ struct RawRequest {
 pub struct RequestQueue {
     kernel: QueueBackend,
     buffers: Vec<PageBuffer>,
+    /// Data of all writes that name no data of their own; the kernel only reads them.
+    source: Option<Arc<PageBuffer>>,
     /// Flag per tag: its request is in flight.
     busy: Vec<bool>,
     under_way: u32,
@@ -101,12 +108,13 @@ pub struct RequestQueue {
 unsafe impl Send for RequestQueue {}
 
 impl RequestQueue {
-    /// Creates a queue for up to `depth` requests in flight.
+    /// Creates a queue for up to `depth` requests in flight, whose buffers have this size from the
+    /// start, with all their memory. Larger buffers are made on demand.
     ///
     /// # Errors
     /// `EINVAL` for a depth of 0 or more than 4096, else as `io_setup` and `io_uring_setup`:
     /// `ENOSYS` or `EPERM` if the kernel or a sandbox denies it, `EAGAIN` if too many queues exist.
-    pub fn new(kind: QueueKind, depth: u16) -> Result<Self, Errno> {
+    pub fn new(kind: QueueKind, depth: u16, buffer_bytes: usize) -> Result<Self, Errno> {
         if depth == 0 || depth > QUEUE_DEPTH_MAX {
             return Err(Errno::INVAL);
         }
@@ -115,14 +123,25 @@ impl RequestQueue {
             QueueKind::Uring => QueueBackend::Uring(Box::new(Uring::new(u32::from(depth))?)),
         };
         let tags = usize::from(depth);
+        let is_large = buffer_bytes.saturating_mul(tags) > BUFFERS_BYTES_MAX;
+        let bytes = if is_large { 0 } else { buffer_bytes };
         Ok(Self {
             kernel,
-            buffers: (0..tags).map(|_| PageBuffer::filled(0, 0)).collect(),
+            // Zeros would have no memory before they are written.
+            buffers: (0..tags).map(|_| PageBuffer::filled(u8::MAX, bytes)).collect(),
+            source: None,
             busy: vec![false; tags],
             under_way: 0,
             raw: Vec::with_capacity(tags),
             broken: false,
         })
+    }
+
+    /// Sets the data of writes from the source.
+    pub fn set_source(&mut self, source: Arc<PageBuffer>) {
+        if self.under_way == 0 && !self.broken {
+            self.source = Some(source);
+        }
     }
 
     /// Buffer of a tag, with at least `bytes` bytes: holds the data of a write, or those of a
@@ -186,9 +205,16 @@ impl RequestQueue {
     /// Marks a transfer's buffer as busy and appends the request.
     fn prepare(&mut self, transfer: &Transfer<'_>) -> Result<(), Errno> {
         use std::os::fd::AsRawFd;
-        let Transfer { file, writes, bytes, position, tag } = *transfer;
+        let Transfer { file, writes, bytes, position, tag, from_source } = *transfer;
         let length = u32::try_from(bytes).map_err(|_too_many| Errno::INVAL)?;
-        let address = self.buffer(tag, bytes)?.as_mut_ptr();
+        let address = if writes && from_source {
+            self.buffer(tag, 0)?;
+            let source = self.source.as_ref().and_then(|source| source.get(..bytes));
+            // A write only reads from the address, and the source outlives it.
+            source.ok_or(Errno::INVAL)?.as_ptr().cast_mut()
+        } else {
+            self.buffer(tag, bytes)?.as_mut_ptr()
+        };
         self.busy[usize::from(tag)] = true;
         let file = file.as_raw_fd();
         self.raw.push(RawRequest { file, writes, address, bytes: length, position, tag });
@@ -240,6 +266,7 @@ impl Drop for RequestQueue {
         }
         if self.broken {
             std::mem::take(&mut self.buffers).into_iter().for_each(std::mem::forget);
+            std::mem::forget(self.source.take());
         }
     }
 }
@@ -248,8 +275,11 @@ impl Drop for RequestQueue {
 mod tests {
     use std::io::{Read, Seek, Write};
     use std::os::fd::AsFd;
+    use std::sync::Arc;
 
     use rustix::io::Errno;
+
+    use crate::PageBuffer;
 
     use super::{CompletedRequest, QueueKind, RequestQueue, Transfer};
 
@@ -257,7 +287,7 @@ mod tests {
 
     /// Creates a queue, unless this kernel or sandbox denies it.
     fn queue(kind: QueueKind, depth: u16) -> Option<RequestQueue> {
-        match RequestQueue::new(kind, depth) {
+        match RequestQueue::new(kind, depth, 0) {
             Ok(queue) => Some(queue),
             Err(errno) => {
                 assert!(matches!(errno, Errno::NOSYS | Errno::PERM | Errno::ACCESS), "{errno}");
@@ -291,6 +321,7 @@ mod tests {
                 bytes: BLOCK,
                 position: u64::from(tag) * BLOCK as u64,
                 tag,
+                from_source: false,
             };
             for tag in 0..8 {
                 queue.buffer(tag, BLOCK).unwrap().fill(b'a' + u8::try_from(tag).unwrap());
@@ -340,6 +371,7 @@ mod tests {
                 bytes: BLOCK,
                 position: 0,
                 tag: 1,
+                from_source: false,
             };
             match submit(&mut queue, &[write]) {
                 // Linux AIO looks at the file when it is given.
@@ -357,6 +389,33 @@ mod tests {
     }
 
     #[test]
+    fn writes_from_the_source_share_its_bytes_and_need_no_buffer() {
+        for kind in [QueueKind::Aio, QueueKind::Uring] {
+            let Some(mut queue) = queue(kind, 3) else { continue };
+            let mut file = tempfile::tempfile().unwrap();
+            let twin = file.try_clone().unwrap();
+            let write = |tag: u16| Transfer {
+                file: twin.as_fd(),
+                writes: true,
+                bytes: BLOCK,
+                position: u64::from(tag) * BLOCK as u64,
+                tag,
+                from_source: true,
+            };
+            assert_eq!(submit(&mut queue, &[write(0)]), Err(Errno::INVAL), "it has no source");
+            queue.set_source(Arc::new(PageBuffer::filled(b's', BLOCK)));
+            let beyond = Transfer { bytes: BLOCK + 1, ..write(0) };
+            assert_eq!(submit(&mut queue, &[beyond]), Err(Errno::INVAL));
+            assert_eq!(submit(&mut queue, &[write(0), write(1), write(2)]), Ok(3), "{kind:?}");
+            assert!(all(&mut queue).iter().all(|ended| ended.result == Ok(4096)));
+            let mut content = Vec::new();
+            file.rewind().unwrap();
+            file.read_to_end(&mut content).unwrap();
+            assert_eq!(content, vec![b's'; 3 * BLOCK]);
+        }
+    }
+
+    #[test]
     fn queues_can_be_dropped_with_requests_in_flight() {
         for kind in [QueueKind::Aio, QueueKind::Uring] {
             let Some(mut queue) = queue(kind, 4) else { continue };
@@ -367,10 +426,11 @@ mod tests {
                 bytes: 1 << 20,
                 position: 0,
                 tag,
+                from_source: false,
             };
             assert_eq!(submit(&mut queue, &[write(0), write(1), write(2)]), Ok(3));
             drop(queue);
         }
-        assert!(RequestQueue::new(QueueKind::Aio, 0).is_err());
+        assert!(RequestQueue::new(QueueKind::Aio, 0, 0).is_err());
     }
 }

@@ -171,7 +171,12 @@ impl BenchSession {
                 let worker =
                     Worker::new(&self.namespace, tasks.len(), number, self.run_options.seed);
                 let kind = format!("{} {}", thread.process, thread.name);
-                let queue = IoQueue { kind: self.run_options.queue, depth: DEPTH };
+                let queue = IoQueue {
+                    kind: self.run_options.queue,
+                    depth: DEPTH,
+                    read_bytes: 0,
+                    write_bytes: 0,
+                };
                 tasks.push(Task {
                     direct: thread.direct,
                     synchronous: thread.synchronous.into(),

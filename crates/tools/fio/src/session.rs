@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::language::{Engine, ExitScope};
+use crate::language::{Direction, Engine, ExitScope};
 use treering_model::{Caution, CautionCode, Counters, Metric, Op, TaskTotals};
 use treering_script::{
     Conductor, CounterBoard, Deadline, IoQueue, NoListener, ParallelGroup, ParallelOptions, Phase,
@@ -212,6 +212,10 @@ impl JobSession {
             _ => None,
         };
         let depth = u16::try_from(job.depth).unwrap_or(u16::MAX);
+        // As in the original, buffers have their memory before the job begins.
+        let largest = |direction: Direction| u32::try_from(job.blocks(direction).most).unwrap_or(0);
+        let read_bytes = if job.rw.reads { largest(Direction::Read) } else { 0 };
+        let write_bytes = if job.rw.writes { largest(Direction::Write) } else { 0 };
         let opens = match job.engine {
             Engine::FileStat => Op::Stat,
             Engine::FileDelete => Op::Unlink,
@@ -227,7 +231,7 @@ impl JobSession {
             buffers,
             identity: job.extras.running.identity(),
             scheduling: job.extras.running.scheduling(worker.seeds.clone_number()),
-            queue: kind.map(|kind| IoQueue { kind, depth }),
+            queue: kind.map(|kind| IoQueue { kind, depth, read_bytes, write_bytes }),
             ..Task::new(&job.name, &worker.subject(), opens, Box::new(runner))
         }
     }

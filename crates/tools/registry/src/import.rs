@@ -39,6 +39,17 @@ pub struct ImportResult {
     pub lines: usize,
     /// Number of lines with text around and between the outputs, which was skipped.
     pub skipped_lines: usize,
+    /// Outputs without a trial.
+    pub empty: Vec<EmptyOutput>,
+}
+
+/// Output of a tool that holds no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EmptyOutput {
+    /// Tool, as in [`ToolOutput::tool`].
+    pub tool: &'static str,
+    /// Lines, as in [`ToolOutput::lines`].
+    pub lines: (usize, usize),
 }
 
 /// Names of the tools whose logs can be read, for messages.
@@ -68,6 +79,8 @@ pub struct OutputOutline {
 pub struct FileScan {
     /// Outputs in the order of the file.
     pub outlines: Vec<OutputOutline>,
+    /// Outputs without a trial.
+    pub empty: Vec<EmptyOutput>,
     /// Remarks, as in [`ImportResult::remarks`].
     pub remarks: Vec<Remark>,
 }
@@ -88,6 +101,11 @@ impl<'s> ImportReader<'s> {
         Ok(Self { log: Log::of_source(source, importers())? })
     }
 
+    /// Lines of the file.
+    pub(crate) fn log(&self) -> &Log<'s> {
+        &self.log
+    }
+
     /// Lists the outputs of the file.
     ///
     /// # Errors
@@ -96,7 +114,7 @@ impl<'s> ImportReader<'s> {
         let mut outlines: Vec<OutputOutline> = Vec::new();
         let walked = walk(&mut self.log, &mut outlines);
         self.log.take_failure()?;
-        Ok(FileScan { outlines, remarks: walked.remarks })
+        Ok(FileScan { outlines, empty: walked.empty, remarks: walked.remarks })
     }
 
     /// Passes the trials of the outputs that begin at this line, as in [`OutputOutline::lines`], to
@@ -192,6 +210,9 @@ fn walk(log: &mut Log<'_>, collector: &mut dyn OutputCollector) -> ImportResult 
         }
         let end = reading.end.clamp(at + 1, log.len());
         collector.end(count, end);
+        if count == 0 {
+            imported.empty.push(EmptyOutput { tool: importer.tool(), lines: (at + 1, end) });
+        }
         imported.remarks.extend(reading.remarks);
         at = end;
     }

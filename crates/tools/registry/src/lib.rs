@@ -8,6 +8,7 @@ mod general;
 mod import;
 mod mmtests;
 mod own;
+mod strict;
 
 use std::sync::LazyLock;
 
@@ -19,8 +20,11 @@ pub use files::{
     ImportFile, ImportFileError, ImportFiles, ImportState, KnownOrigins, ORIGIN_FACTS,
     completed_trial, correction_reason, labels, read_files, remarks, take_place,
 };
-pub use import::{FileScan, ImportReader, ImportResult, OutputOutline, ToolOutput, import, tools};
+pub use import::{
+    EmptyOutput, FileScan, ImportReader, ImportResult, OutputOutline, ToolOutput, import, tools,
+};
 use mmtests::{ResultFile, beginnings, results, tests};
+pub use strict::{LostNumber, StoredNumbers};
 pub use treering_kit::import::Remark;
 pub use treering_kit::import::rows::PhaseRows;
 pub use treering_kit::import::source::{ImportError, TextSource};

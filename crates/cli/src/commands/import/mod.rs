@@ -1,15 +1,17 @@
 //! `treering import`: imports logs of other tools, and exports of treering, into the store.
 
 mod keeper;
+mod strict;
 
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
 use keeper::{TrialImport, TrialImporter};
+use strict::StrictCheck;
 use treering_registry::{
     ImportFile, ImportFileError, ImportFiles, ImportReader, ImportedTrial, OutputOutline,
-    completed_trial, labels, read_files, remarks, tools,
+    StoredNumbers, completed_trial, labels, read_files, remarks, tools,
 };
 use treering_report::pages::imported::{ImportView, ImportedRow, page};
 
@@ -31,60 +33,111 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     let labels = labels(&files, &args.label)?;
     let mut keeper =
         if args.dry_run { None } else { Some(TrialImporter::open(args.store.store.as_deref())?) };
-    let mut rows = Vec::new();
     let mut counters = remarks(&files);
     let first_failure = failures.next();
     counters.extend(failures.map(|failure| format!("{}; skipped", failure.message())));
     let mut labels = labels.into_iter();
-    for file in files.iter().filter(|file| !file.scan.outlines.is_empty()) {
+    let mut check = args.strict.then(StrictCheck::default);
+    let mut importing = ImportRun {
+        args,
+        labels: &mut labels,
+        keeper: keeper.as_mut(),
+        check: check.as_mut(),
+        rows: Vec::new(),
+    };
+    for file in &files {
+        importing.read(file)?;
+    }
+    let rows = importing.rows;
+    counters.extend(keeper.map_or_else(Vec::new, TrialImporter::notes));
+    show(&rows, &counters, args)?;
+    // Trials that could be read are stored even if others could not.
+    let code = check.map_or(ExitCode::SUCCESS, |check| check.conclude(args.full));
+    first_failure.map_or(Ok(code), Err)
+}
+
+/// Import of files, one after another.
+struct ImportRun<'i> {
+    args: &'i ImportArgs,
+    /// Labels of the outputs to come.
+    labels: &'i mut dyn Iterator<Item = String>,
+    keeper: Option<&'i mut TrialImporter>,
+    check: Option<&'i mut StrictCheck>,
+    /// A row for each output so far.
+    rows: Vec<ImportedRow>,
+}
+
+impl ImportRun<'_> {
+    /// Reads and keeps the outputs of a file.
+    fn read(&mut self, file: &ImportFile) -> Result<(), Failure> {
+        if file.scan.outlines.is_empty() && self.check.is_none() {
+            return Ok(());
+        }
         let source = file.reopened().map_err(unreadable_file)?;
         let wrong = |error| ImportFileError::unread(&file.path, error);
-        let mut importing =
+        let mut reader =
             ImportReader::new(source.as_ref()).map_err(wrong).map_err(unreadable_file)?;
+        if let Some(check) = &mut self.check {
+            check.add_empty(file, &mut reader);
+        }
         let mut outlines = file.scan.outlines.iter().peekable();
-        while let Some(line) = outlines.peek().map(|outline| outline.lines.0) {
-            // Only one trial at a time is in memory.
-            let mut take = |content| -> Result<(), Failure> {
-                let changed =
-                    || ImportFileError::unread(&file.path, "it changed while it was read");
-                let is_next = |outline: &&OutputOutline| outline.lines.0 == line;
-                let outline =
-                    outlines.next_if(is_next).ok_or_else(changed).map_err(unreadable_file)?;
-                let label = labels.next().unwrap_or_default();
-                let now_unix_ms = clock::trial_unix_ms();
-                let import = TrialImport {
-                    file: &file.name,
-                    is_exported: matches!(content, ImportedTrial::Own(_)),
-                    again: args.again,
-                };
-                let (trial, table) = completed_trial(content, outline, file, &label, now_unix_ms);
-                let is_kept = match &mut keeper {
-                    None => false,
-                    Some(keeper) => keeper.keep(&trial, &table, import)?,
-                };
-                let (first, last) = outline.lines;
-                let place = format!("{}:{first}-{last}", file.name);
-                let more = (table.len(), table.metrics_count());
-                rows.push(ImportedRow::new(place, outline.tool, is_kept, &trial, more));
-                Ok(())
+        while let Some(OutputOutline { tool, lines, .. }) = outlines.peek().copied() {
+            let changed = || {
+                let why = "it changed while it was read";
+                unreadable_file(ImportFileError::unread(&file.path, why))
             };
+            let mut stored = StoredNumbers::default();
             let mut taken = Ok(());
-            let read = importing.read(line, &mut |content| {
-                taken = take(content);
+            // Only one trial at a time is in memory.
+            let read = reader.read(lines.0, &mut |content| {
+                let is_next = |outline: &&OutputOutline| outline.lines.0 == lines.0;
+                taken = match outlines.next_if(is_next) {
+                    Some(outline) => self.keep(content, outline, file, &mut stored),
+                    None => Err(changed()),
+                };
                 if taken.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             });
             read.map_err(wrong).map_err(unreadable_file)?;
             taken?;
-            if outlines.peek().is_some_and(|outline| outline.lines.0 == line) {
-                let why = "it changed while it was read";
-                return Err(unreadable_file(ImportFileError::unread(&file.path, why)));
+            if outlines.peek().is_some_and(|outline| outline.lines.0 == lines.0) {
+                return Err(changed());
+            }
+            if let Some(check) = &mut self.check {
+                check.add(&file.name, reader.lost_numbers(tool, *lines, &mut stored));
             }
         }
+        Ok(())
     }
-    counters.extend(keeper.map_or_else(Vec::new, TrialImporter::notes));
-    show(&rows, &counters, args)?;
-    // Trials that could be read are stored even if others could not.
-    first_failure.map_or(Ok(ExitCode::SUCCESS), Err)
+
+    /// Keeps the trial of an output.
+    fn keep(
+        &mut self,
+        content: ImportedTrial,
+        outline: &OutputOutline,
+        file: &ImportFile,
+        stored: &mut StoredNumbers,
+    ) -> Result<(), Failure> {
+        let label = self.labels.next().unwrap_or_default();
+        let import = TrialImport {
+            file: &file.name,
+            is_exported: matches!(content, ImportedTrial::Own(_)),
+            again: self.args.again,
+        };
+        let now_unix_ms = clock::trial_unix_ms();
+        let (trial, table) = completed_trial(content, outline, file, &label, now_unix_ms);
+        if self.check.is_some() {
+            stored.add(&trial, &table);
+        }
+        let is_kept = match &mut self.keeper {
+            None => false,
+            Some(keeper) => keeper.keep(&trial, &table, import)?,
+        };
+        let (first, last) = outline.lines;
+        let place = format!("{}:{first}-{last}", file.name);
+        let more = (table.len(), table.metrics_count());
+        self.rows.push(ImportedRow::new(place, outline.tool, is_kept, &trial, more));
+        Ok(())
+    }
 }
 
 /// Prints what was imported.

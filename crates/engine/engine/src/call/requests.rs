@@ -22,16 +22,23 @@ pub(crate) struct TaskRequests {
 }
 
 impl TaskRequests {
-    /// Opens the queue of a task, or none.
-    pub(crate) fn open(queue: Option<IoQueue>) -> Result<Self, Errno> {
-        let make = |IoQueue { kind, depth }| {
+    /// Opens the queue of a task, or none. Its buffers have their memory at once, so that no page
+    /// fault falls into the task; writes of constant data need none.
+    pub(crate) fn open(queue: Option<IoQueue>, payload: &Payload) -> Result<Self, Errno> {
+        let make = |IoQueue { kind, depth, read_bytes, write_bytes }| {
+            let constant = payload.constant();
+            let write_bytes = if constant.is_some() { 0 } else { write_bytes };
+            let bytes = usize::try_from(read_bytes.max(write_bytes)).unwrap_or(usize::MAX);
             let kind = match kind {
                 QueueKind::Libaio => Kind::Aio,
                 QueueKind::IoUring => Kind::Uring,
             };
-            RequestQueue::new(kind, depth)
+            let mut queue = RequestQueue::new(kind, depth, bytes)?;
+            constant.into_iter().for_each(|source| queue.set_source(source));
+            Ok(queue)
         };
-        Ok(Self { queue: queue.map(make).transpose()?, ..Self::default() })
+        let queue = queue.map(make).transpose()?;
+        Ok(Self { queue, ..Self::default() })
     }
 
     /// Submits requests to the kernel; returns how many were accepted.
@@ -48,7 +55,8 @@ impl TaskRequests {
             let most = if buffers.is_some() { usize::MAX } else { LARGEST_CALL_BYTES };
             bytes.filter(|bytes| *bytes <= most).ok_or(Errno::INVAL)
         };
-        for request in requests.iter().filter(|request| request.writes) {
+        let from_source = buffers.is_none() && payload.constant().is_some();
+        for request in requests.iter().filter(|request| request.writes && !from_source) {
             let bytes = length(request.bytes)?;
             let buffer = queue.buffer(request.tag, bytes)?;
             if let Some(buffers) = buffers {
@@ -63,7 +71,7 @@ impl TaskRequests {
             let AsyncRequest { file, writes, bytes, position, tag } = *request;
             let slot = files.get(usize::from(file.0)).and_then(Option::as_ref);
             let file = slot.ok_or(Errno::BADF)?.as_fd();
-            Ok(Transfer { file, writes, bytes: length(bytes)?, position, tag })
+            Ok(Transfer { file, writes, bytes: length(bytes)?, position, tag, from_source })
         }))
     }
 

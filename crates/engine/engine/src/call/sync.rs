@@ -569,7 +569,7 @@ impl Caller for SyncCaller {
     }
 
     fn open_queue(&mut self, queue: Option<IoQueue>) -> io::Result<()> {
-        self.requests = TaskRequests::open(queue)?;
+        self.requests = TaskRequests::open(queue, &self.payload)?;
         Ok(())
     }
 

@@ -55,7 +55,7 @@ impl Script for QueuedScript {
 
 fn check<P: RunSessions>(place: &P, kind: QueueKind) -> bool {
     let task = Task {
-        queue: Some(IoQueue { kind, depth: DEPTH }),
+        queue: Some(IoQueue { kind, depth: DEPTH, read_bytes: 0, write_bytes: BLOCK }),
         ..task_of("a", Box::new(QueuedScript))
     };
     let mut play = ScriptedSession::new(vec![("p", vec![group(vec![task])])]);
@@ -97,7 +97,7 @@ fn requests_complete_in_every_queue_kind_and_in_memory() {
 #[test]
 fn a_queue_without_depth_is_no_queue() {
     let task = Task {
-        queue: Some(IoQueue { kind: QueueKind::Libaio, depth: 0 }),
+        queue: Some(IoQueue { kind: QueueKind::Libaio, depth: 0, read_bytes: 0, write_bytes: 0 }),
         ..task_of("a", Box::new(QueuedScript))
     };
     let place = tempfile::tempdir().unwrap();

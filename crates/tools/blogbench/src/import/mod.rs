@@ -9,6 +9,7 @@ mod trial;
 mod version;
 
 use lines::{COLUMNS, OutputLine, ScoreSide, line};
+use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_kit::import::log::{Log, first_word};
 use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::ImportedTrial;
@@ -24,9 +25,20 @@ const GAP_LINES_MOST: usize = 200;
 /// Maximum number of foreign lines between the scores, for output that shows only those.
 const SCORES_GAP_LINES_MOST: usize = 3;
 
+/// Numbers that are not stored, with the reason.
+const KNOWN_TEXT: [KnownText; 1] = [KnownText {
+    line: "The test will run during",
+    numbers: LeftOutNumbers::All,
+    why: "it follows from the number and the length of the rows",
+}];
+
 impl Importer for BlogbenchImporter {
     fn tool(&self) -> &'static str {
         TOOL
+    }
+
+    fn known_text(&self) -> &'static [KnownText] {
+        &KNOWN_TEXT
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {

@@ -1,8 +1,8 @@
 //! Conversion of a blogbench run to a trial.
 
 use treering_model::metrics::blogbench::{
-    BLOGS_WRITTEN_PER_SECOND, READ_FILES_PER_SECOND, SCORES, SCORES_PER_SECOND,
-    WRITTEN_FILES_PER_SECOND,
+    BLOGS_SO_FAR, BLOGS_WRITTEN_PER_SECOND, READ_FILES_PER_SECOND, ROW_FILES, SCORES,
+    SCORES_PER_SECOND, WRITTEN_FILES_PER_SECOND,
 };
 use treering_model::metrics::rates;
 use treering_model::{
@@ -124,6 +124,15 @@ impl TrialBuilder<'_> {
                 files: read.saturating_add(written),
                 ..PhaseTotals::default()
             });
+            if blogs > 0 {
+                let scope = Scope::Phase(name.clone());
+                self.trial.metrics.push(BLOGS_SO_FAR.of(scope, blogs as f64));
+            }
+            for (kind, count) in KINDS.into_iter().zip(counts).filter(|(_, count)| *count > 0) {
+                let scope = Scope::Phase(name.clone());
+                let word = kind.replace(' ', "_");
+                self.trial.metrics.push(ROW_FILES.of_member(&[&word], scope, count as f64));
+            }
             let Some(every) = every else { continue };
             let figures = [
                 (READ_FILES_PER_SECOND, read),

@@ -11,6 +11,7 @@ mod trial;
 mod unmarked;
 
 use run::ParsedRun;
+use treering_kit::import::known_text::KnownText;
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::not_understood;
 use treering_kit::import::trial::ImportedTrial;
@@ -35,6 +36,10 @@ pub(crate) struct BonnieImporter;
 impl Importer for BonnieImporter {
     fn tool(&self) -> &'static str {
         TOOL
+    }
+
+    fn known_text(&self) -> &'static [KnownText] {
+        &[]
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {

@@ -25,6 +25,9 @@ pub(super) fn trial(run: &ParsedRun) -> (ForeignTrial, Vec<String>) {
     if !run.name.is_empty() {
         trial.fact(NAME_FACT, &run.name);
     }
+    if !run.format.is_empty() {
+        trial.fact("import.format", &run.format);
+    }
     for (name, value) in &run.parameters {
         trial.parameter(name, value);
     }

@@ -12,6 +12,7 @@ use treering_model::{IMPORT_FACT, PhaseTotals, TaskTotals};
 use lines::{LogLine, OperationLine, line, may_begin};
 use states::TreeStates;
 use summary::ParsedSummary;
+use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_kit::import::log::Log;
 use treering_kit::import::number::whole;
 use treering_kit::import::stretch::LineCursor;
@@ -24,9 +25,20 @@ pub(crate) struct CompilebenchImporter;
 /// Phases of a run, named as in treering's own compilebench.
 const PHASES: [&str; 3] = ["native order", "initial create", "operations"];
 
+/// Numbers that are not stored, with the reason.
+const KNOWN_TEXT: [KnownText; 1] = [KnownText {
+    line: " total runs ",
+    numbers: LeftOutNumbers::Named(&["avg"]),
+    why: "a mean of the operations, which is checked against them",
+}];
+
 impl Importer for CompilebenchImporter {
     fn tool(&self) -> &'static str {
         "compilebench"
+    }
+
+    fn known_text(&self) -> &'static [KnownText] {
+        &KNOWN_TEXT
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
@@ -180,6 +192,9 @@ impl ParsedRun {
         } else {
             self.summary.metrics_alone()
         };
+        for (tally, times) in self.summary.cpu_times() {
+            trial.fact(&format!("import.cpu.{tally}"), times);
+        }
         for (tasks, name) in std::mem::take(&mut self.phases).into_iter().zip(PHASES) {
             add_phase(&mut trial, name, tasks);
         }

@@ -116,6 +116,14 @@ impl ParsedSummary {
         by_lines.chain(lacking.iter().copied().flat_map(Self::row_metrics)).collect()
     }
 
+    /// CPU time of an operation of each row, as printed.
+    pub(super) fn cpu_times(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.rows().map(|row| {
+            let SummaryLine { user_seconds, system_seconds, .. } = row;
+            (row.tally, format!("user {user_seconds} s, system {system_seconds} s"))
+        })
+    }
+
     /// Metrics from the printed averages of each row, for a log without lines, whose work and time
     /// are unknown.
     pub(super) fn metrics_alone(&self) -> Vec<Metric> {

@@ -11,6 +11,7 @@ mod trial;
 use lines::{
     OperationRow, OutputLine, PassLine, ProgressLine, ResultLine, is_rule, line, may_begin,
 };
+use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::ImportedTrial;
@@ -26,9 +27,52 @@ const GAP_LINES_MOST: usize = 200;
 /// Maximum number of foreign lines between the result and per-second progress shown below it.
 const DETAIL_GAP_LINES_MOST: usize = 10;
 
+/// Numbers that are not stored, with the reason.
+const KNOWN_TEXT: [KnownText; 7] = [
+    KnownText {
+        line: "warmup",
+        numbers: LeftOutNumbers::All,
+        why: "dbench does not count its warm-up",
+    },
+    KnownText {
+        line: "cleanup",
+        numbers: LeftOutNumbers::All,
+        why: "dbench does not count its cleanup",
+    },
+    KnownText {
+        line: "@W@",
+        numbers: LeftOutNumbers::All,
+        why: "dbench does not count its warm-up",
+    },
+    KnownText {
+        line: "@C@",
+        numbers: LeftOutNumbers::All,
+        why: "dbench does not count its cleanup",
+    },
+    KnownText {
+        line: " execute ",
+        numbers: LeftOutNumbers::All,
+        why: "amounts of a second follow from two lines, the result has the largest latency",
+    },
+    KnownText {
+        line: "processes prepared for launch",
+        numbers: LeftOutNumbers::All,
+        why: "how the clients were started",
+    },
+    KnownText {
+        line: "clients started",
+        numbers: LeftOutNumbers::All,
+        why: "how the clients were started",
+    },
+];
+
 impl Importer for DbenchImporter {
     fn tool(&self) -> &'static str {
         TOOL
+    }
+
+    fn known_text(&self) -> &'static [KnownText] {
+        &KNOWN_TEXT
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {

@@ -8,6 +8,7 @@
 mod lines;
 mod operations;
 
+use treering_kit::import::known_text::KnownText;
 use treering_model::metrics::ffsb::{CALL_COUNT, CALL_LATENCY_NS, TRANSACTIONS_PER_SECOND};
 use treering_model::metrics::{cpu, rates, times};
 use treering_model::{
@@ -28,6 +29,10 @@ pub(crate) struct FfsbImporter;
 impl Importer for FfsbImporter {
     fn tool(&self) -> &'static str {
         "ffsb"
+    }
+
+    fn known_text(&self) -> &'static [KnownText] {
+        &[]
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {

@@ -146,6 +146,12 @@ fn fileset(name: &str, text: &str) -> Option<OutputLine> {
             ["avg." | "avg", "dir." | "dir", "width", "=", width] => {
                 attributes.push(("dir width", whole(width)?.to_string()));
             }
+            ["avg." | "avg", "dir." | "dir", "depth", "=", depth] => {
+                attributes.push(("dir depth", decimal(depth)?.to_string()));
+            }
+            [size] | [size, "total", "size"] if size.ends_with("MB") => {
+                attributes.push(("size", (*size).to_owned()));
+            }
             _ => {}
         }
     }

@@ -14,6 +14,7 @@ use treering_model::{
 };
 
 use line::{FlowopLine, OutputLine, SummaryLine, line};
+use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_kit::import::log::Log;
 use treering_kit::import::number::nanoseconds;
 use treering_kit::import::stretch::LineCursor;
@@ -35,9 +36,48 @@ const GROWTH: f64 = 1.05;
 /// Importer of filebench's outputs.
 pub(crate) struct FilebenchImporter;
 
+/// Numbers that are not stored, with the reason.
+const KNOWN_TEXT: [KnownText; 7] = [
+    KnownText {
+        line: "",
+        numbers: LeftOutNumbers::Stamps,
+        why: "process and time of day of the line",
+    },
+    KnownText {
+        line: "allocated ",
+        numbers: LeftOutNumbers::All,
+        why: "how much of a fileset was made before the run",
+    },
+    KnownText {
+        line: "Removed any existing fileset",
+        numbers: LeftOutNumbers::All,
+        why: "time before the run",
+    },
+    KnownText {
+        line: "Allocated ",
+        numbers: LeftOutNumbers::All,
+        why: "shared memory of the program itself",
+    },
+    KnownText {
+        line: "Starting ",
+        numbers: LeftOutNumbers::Named(&["Starting"]),
+        why: "numbers of processes and threads are parameters",
+    },
+    KnownText { line: "on line ", numbers: LeftOutNumbers::All, why: "a place in the load" },
+    KnownText {
+        line: "Unexpected Process termination",
+        numbers: LeftOutNumbers::All,
+        why: "an error of the program, told as the reason",
+    },
+];
+
 impl Importer for FilebenchImporter {
     fn tool(&self) -> &'static str {
         TOOL
+    }
+
+    fn known_text(&self) -> &'static [KnownText] {
+        &KNOWN_TEXT
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
@@ -115,7 +155,13 @@ impl ParsedOutput {
             OutputLine::Personality(name) => trial.parameter("personality", name),
             OutputLine::Fileset(name, values) => {
                 for (label, value) in values {
-                    trial.parameter(&format!("{name} {label}"), value);
+                    match label {
+                        // They follow from the load and the random draw.
+                        "dir depth" | "size" => {
+                            trial.fact(&format!("import.{name} {label}"), value);
+                        }
+                        _ => trial.parameter(&format!("{name} {label}"), value),
+                    }
                 }
             }
             OutputLine::Starting(count, name, label) => {

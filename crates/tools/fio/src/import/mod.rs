@@ -13,6 +13,7 @@ mod text;
 mod trial;
 
 use crate::report::Run;
+use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_kit::import::log::Log;
 use treering_kit::import::trial::ImportedTrial;
 use treering_kit::import::{Importer, ParsedOutputs, Remark};
@@ -44,9 +45,91 @@ struct ParsedRun {
     remarks: Vec<Remark>,
 }
 
+/// Reason why shares of a group are left out.
+const SHARE: &str = "the share of the group's bandwidth follows from the rates";
+
+/// Numbers that are not stored, with the reason.
+const KNOWN_TEXT: [KnownText; 10] = [
+    KnownText { line: "3;fio-", numbers: LeftOutNumbers::Fields(&[43, 84]), why: SHARE },
+    KnownText { line: "4;fio-", numbers: LeftOutNumbers::Fields(&[43, 84, 125]), why: SHARE },
+    KnownText { line: "5;fio-", numbers: LeftOutNumbers::Fields(&[43, 90, 137]), why: SHARE },
+    KnownText {
+        line: "",
+        numbers: LeftOutNumbers::Named(&[
+            "pid",
+            "per",
+            "bw_agg",
+            "minb",
+            "maxb",
+            "aggrmerge",
+            "aggrios",
+            "aggrticks",
+            "aggrin_queue",
+            "aggrutil",
+        ]),
+        why: "the process, shares of a group, and sums that the jobs or the disks give",
+    },
+    KnownText {
+        line: "READ: bw=",
+        numbers: LeftOutNumbers::Words(&[2, 3, 4]),
+        why: "the least and the greatest rate of the group's jobs follow from them",
+    },
+    KnownText {
+        line: "WRITE: bw=",
+        numbers: LeftOutNumbers::Words(&[2, 3, 4]),
+        why: "the least and the greatest rate of the group's jobs follow from them",
+    },
+    KnownText {
+        line: "TRIM: bw=",
+        numbers: LeftOutNumbers::Words(&[2, 3, 4]),
+        why: "the least and the greatest rate of the group's jobs follow from them",
+    },
+    KnownText {
+        line: "",
+        numbers: LeftOutNumbers::Named(&[
+            "aggr_util",
+            "aggr_read_ios",
+            "aggr_write_ios",
+            "aggr_read_merges",
+            "aggr_write_merge",
+            "aggr_read_ticks",
+            "aggr_write_ticks",
+            "aggr_in_queue",
+            "drop_ios",
+            "short_ios",
+            "latency_window",
+            "latency_target",
+            "latency_percentile",
+            "latency_depth",
+        ]),
+        why: "sums over the parts of a device, and parameters of latency_target",
+    },
+    KnownText {
+        line: "",
+        numbers: LeftOutNumbers::Named(&[
+            "timestamp",
+            "timestamp_ms",
+            "job_start",
+            "jobid",
+            "eta",
+            "elapsed",
+        ]),
+        why: "times of day and numbers of jobs",
+    },
+    KnownText {
+        line: " short=",
+        numbers: LeftOutNumbers::All,
+        why: "requests that came back short, with how the depth was used",
+    },
+];
+
 impl Importer for Fio {
     fn tool(&self) -> &'static str {
         TOOL
+    }
+
+    fn known_text(&self) -> &'static [KnownText] {
+        &KNOWN_TEXT
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {

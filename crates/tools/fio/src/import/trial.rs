@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use treering_model::metrics::fio::{
-    BUSY_PERCENT, CONTEXT_SWITCHES, DIRECTION_COMPLETION_NANOSECONDS,
+    BUSY_PERCENT, CONTEXT_SWITCHES, DIRECTION_BYTES, DIRECTION_COMPLETION_NANOSECONDS,
     DIRECTION_LATENCY_NANOSECONDS, DIRECTION_REQUESTS, DIRECTION_RUNTIME_SECONDS,
     DIRECTION_SAMPLED_MIB_PER_SECOND, DIRECTION_SAMPLED_MIB_PER_SECOND_STDDEV,
     DIRECTION_SAMPLED_OPERATIONS_PER_SECOND, DIRECTION_SAMPLED_OPERATIONS_PER_SECOND_STDDEV,
@@ -16,7 +16,7 @@ use treering_model::{
 };
 
 use super::cautions;
-use crate::report::{Direction, Disk, Job, Run, Statistic};
+use crate::report::{Direction, Disk, Job, Run, Statistic, printed};
 use treering_kit::import::trial::ForeignTrial;
 
 const MIB: f64 = 1_048_576.0;
@@ -209,7 +209,7 @@ fn within(shares: &[(u64, f64)]) -> Vec<(u64, f64)> {
 /// Printed form of all shares: `2us=3.53%, 50us=0.01%, more=0.03%`.
 fn reported(shares: &[(u64, f64)]) -> String {
     let limit = |limit: u64| if limit == u64::MAX { "more".to_owned() } else { duration(limit) };
-    let share = |(at, share): &(u64, f64)| format!("{}={share:.2}%", limit(*at));
+    let share = |(at, share): &(u64, f64)| format!("{}={}%", limit(*at), printed(*share, 2));
     shares.iter().map(share).collect::<Vec<_>>().join(", ")
 }
 
@@ -225,6 +225,11 @@ fn of_direction(of: &Direction, job: &str, decides: bool, trial: &mut ForeignTri
     rates_of(job, of.name, [of.bytes_per_second, of.ops_per_second], decides, 1, trial);
     let seconds = of.runtime_ms as f64 / 1000.0;
     trial.metrics.push(DIRECTION_RUNTIME_SECONDS.of_member(&[of.name], scope(), seconds));
+    for (spec, amount) in [(DIRECTION_BYTES, of.bytes), (DIRECTION_REQUESTS, of.ios)] {
+        if amount > 0 {
+            trial.metrics.push(spec.of_member(&[of.name], scope(), amount as f64));
+        }
+    }
     let has_whole = of.times.iter().any(|(name, _)| *name == "lat");
     let mut times = LatencyCollector::new(of.name, job, of.ios, trial);
     for (name, spread) in &of.times {

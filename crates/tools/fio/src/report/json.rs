@@ -153,8 +153,16 @@ fn level(of: &Value) -> Option<String> {
     // Keys are in alphabetical order.
     let key = |level: &str| number::whole(level.trim_start_matches(">=")).unwrap_or(0);
     there.sort_by_key(|(level, _)| key(level));
-    let reported = there.iter().map(|(level, share)| format!("{level}={share:.1}%"));
+    let reported = there.iter().map(|(level, share)| format!("{level}={}%", printed(*share, 1)));
     Some(reported.collect::<Vec<_>>().join(", "))
+}
+
+/// Share in percent with all its digits, and at least so many decimals.
+pub(crate) fn printed(share: f64, decimals: usize) -> String {
+    let digits = format!("{share:.6}");
+    let needed = digits.trim_end_matches('0').len();
+    let least = digits.len() - 6 + decimals;
+    digits.get(..needed.max(least)).unwrap_or(&digits).to_owned()
 }
 
 /// Finds the latencies of a kind, in nanoseconds since 3.0 and in microseconds before; returns them

@@ -4,5 +4,5 @@ mod bins;
 mod json;
 mod run;
 
-pub(crate) use json::run;
+pub(crate) use json::{printed, run};
 pub(crate) use run::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Statistic, limit_ns};

@@ -7,6 +7,7 @@
 mod command;
 mod rows;
 
+use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_model::metrics::fs_mark::{
     APP_OVERHEAD_SECONDS, CALL_LARGEST_SECONDS, CALL_LEAST_SECONDS, CALL_MEAN_SECONDS,
     CLASSIC_FILES_PER_SECOND,
@@ -33,9 +34,47 @@ const GAP_LINES_MOST: usize = 20;
 /// The kind of task that makes files, as in native runs.
 const CREATE: &str = "create";
 
+/// Numbers that are not stored, with the reason.
+const KNOWN_TEXT: [KnownText; 6] = [
+    KnownText {
+        line: "File names: ",
+        numbers: LeftOutNumbers::All,
+        why: "they repeat options of the command line, or what stands for them",
+    },
+    KnownText {
+        line: "Files info: ",
+        numbers: LeftOutNumbers::All,
+        why: "they repeat options of the command line, or what stands for them",
+    },
+    KnownText {
+        line: "",
+        numbers: LeftOutNumbers::Words(&[0, 1]),
+        why: "the used share, whose growth is stored, and the sum of the rows' files",
+    },
+    KnownText {
+        line: " Files/sec: ",
+        numbers: LeftOutNumbers::All,
+        why: "means and percentiles follow from the rows",
+    },
+    KnownText {
+        line: "#\tSync method",
+        numbers: LeftOutNumbers::All,
+        why: "it repeats an option of the command line",
+    },
+    KnownText {
+        line: "#\tDirectories",
+        numbers: LeftOutNumbers::All,
+        why: "it repeats options of the command line",
+    },
+];
+
 impl Importer for FsMarkImporter {
     fn tool(&self) -> &'static str {
         "fs_mark"
+    }
+
+    fn known_text(&self) -> &'static [KnownText] {
+        &KNOWN_TEXT
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {

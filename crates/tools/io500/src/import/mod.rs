@@ -9,6 +9,7 @@ mod run;
 
 use lines::{OutputLine, line};
 use run::ParsedRun;
+use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::ImportedTrial;
@@ -24,9 +25,20 @@ const TOOL: &str = "io500";
 /// Number of lines within which `result.txt` names its version.
 const HEAD_LINES: usize = 8;
 
+/// Numbers that are not stored, with the reason.
+const KNOWN_TEXT: [KnownText; 1] = [KnownText {
+    line: " phase ",
+    numbers: LeftOutNumbers::Named(&["phase"]),
+    why: "the number of a phase",
+}];
+
 impl Importer for Io500Importer {
     fn tool(&self) -> &'static str {
         TOOL
+    }
+
+    fn known_text(&self) -> &'static [KnownText] {
+        &KNOWN_TEXT
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {

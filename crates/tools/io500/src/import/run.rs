@@ -6,7 +6,7 @@ use treering_model::metrics::rates::{
 };
 use treering_model::metrics::times::ELAPSED_SECONDS;
 use treering_model::workloads::io500::{Io500Phase, measured};
-use treering_model::{IMPORT_FACT, Scope};
+use treering_model::{Fact, IMPORT_FACT, IMPORT_PREFIX, Scope};
 
 use super::TOOL;
 use super::lines::{OutputLine, PhaseLine, ScoreLine, line};
@@ -24,6 +24,9 @@ const REASONS_MOST: usize = 20;
 const NEAR: f64 = 1e-4;
 /// Maximum number of phases; no version has more.
 const PHASES_MOST: usize = 64;
+
+/// Maximum number of further values that become facts.
+const FACTS_MOST: usize = 1000;
 
 /// Phase of either file.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +71,8 @@ pub(super) struct ParsedRun {
     parts: [Option<f64>; 3],
     parts_invalid: bool,
     parts_line: usize,
+    /// Further values of the long result, and scores that are not compared, as facts.
+    facts: Vec<Fact>,
     reasons: Vec<String>,
     remarks: Vec<Remark>,
 }
@@ -105,7 +110,10 @@ impl ParsedRun {
                 mode.into_iter().for_each(|mode| self.parameter("mode", &mode));
             }
             OutputLine::Phase(phase) => self.summary(at, phase),
-            OutputLine::Scores(scores) if scores.is_extended => {}
+            OutputLine::Scores(scores) if scores.is_extended => {
+                let ScoreLine { bandwidth, metadata, total, .. } = scores;
+                self.fact("SCOREX", format!("{bandwidth} GiB/s, {metadata} kIOPS, total {total}"));
+            }
             OutputLine::Scores(_) if self.scores.is_some() => {
                 self.remark(at, "a second score, which was not taken");
             }
@@ -190,6 +198,7 @@ impl ParsedRun {
     fn value(&mut self, at: usize, key: &str, value: &str) {
         let section = self.section.clone().unwrap_or_default();
         if section == "SCOREX" {
+            self.fact(&format!("SCOREX.{key}"), value.to_owned());
             return;
         }
         if section == "SCORE" {
@@ -219,7 +228,16 @@ impl ParsedRun {
                     record.command = Some(value.to_owned());
                 }
             }
-            _ => {}
+            "t_start" | "t_end" => {}
+            _ if section.is_empty() => self.fact(key, value.to_owned()),
+            _ => self.fact(&format!("{section}.{key}"), value.to_owned()),
+        }
+    }
+
+    /// Adds a fact, up to a limit that no version reaches.
+    fn fact(&mut self, name: &str, value: String) {
+        if self.facts.len() < FACTS_MOST {
+            self.facts.push(Fact { name: format!("{IMPORT_PREFIX}{name}"), value });
         }
     }
 
@@ -268,7 +286,7 @@ impl ParsedRun {
         for record in &phases {
             self.add_metrics(&mut trial, record);
         }
-        if trial.metrics.is_empty() {
+        if trial.metrics.iter().all(|metric| metric.name == ELAPSED_SECONDS.name) {
             return (None, self.remarks);
         }
         let scores = self.stated_scores();
@@ -303,6 +321,7 @@ impl ParsedRun {
                 trial.parameter(&record.name, command);
             }
         }
+        trial.facts.append(&mut self.facts);
         let seconds: f64 = phases.iter().filter_map(|record| record.seconds).sum();
         trial.wall_ns = nanoseconds(seconds).unwrap_or(0);
         (Some(trial), self.remarks)
@@ -326,11 +345,11 @@ impl ParsedRun {
                 trial.metrics.push(metric.primary_if(is_counted));
             }
             // Phases without a score that were left out, and those that only prepare.
-            Some(_) if !is_counted => return,
+            Some(_) if !is_counted => {}
             Some(_) => self.remark(record.line, format!("{} has no rate", record.name)),
-            None => return,
+            None => {}
         }
-        if let Some(seconds) = record.seconds {
+        if let Some(seconds) = record.seconds.filter(|seconds| *seconds > 0.0) {
             trial.metrics.push(ELAPSED_SECONDS.of(of(), seconds));
         }
         if let Some(rate) = record.stonewall.filter(|rate| *rate > 0.0) {

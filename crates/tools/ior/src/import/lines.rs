@@ -19,13 +19,26 @@ impl AccessSide {
     }
 }
 
-/// A line of the summary, in MiB/s.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct SummaryLine {
+/// Row of the table: one repetition of a test.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct TableRow {
     pub(super) side: AccessSide,
-    pub(super) max: f64,
-    pub(super) min: f64,
-    pub(super) mean: f64,
+    pub(super) mib_per_second: f64,
+    pub(super) operations_per_second: Option<f64>,
+    pub(super) latency_seconds: Option<f64>,
+    pub(super) block_kib: f64,
+    pub(super) transfer_kib: f64,
+    pub(super) open_seconds: f64,
+    pub(super) transfers_seconds: f64,
+    pub(super) close_seconds: f64,
+    pub(super) total_seconds: f64,
+}
+
+/// Row of the summary: the words under its names of columns, without options.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct SummaryRow {
+    pub(super) side: AccessSide,
+    pub(super) words: Vec<String>,
 }
 
 /// A line.
@@ -39,16 +52,24 @@ pub(super) enum OutputLine {
     Finished(Option<i64>),
     /// The file.
     Path(String),
-    /// Used share of the filesystem, in percent.
-    Used(f64),
+    /// Used share of the filesystem, in percent, and the whole line.
+    Used(f64, String),
     /// Arguments of the command line.
     Command(Vec<String>),
     /// Option under its name in classic runs.
     Option(&'static str, String),
-    /// Row of a test: its direction, and its rate in MiB/s.
-    Row(AccessSide, f64),
-    /// A line of the summary.
-    Summary(SummaryLine),
+    /// Fact about the run under its name: the text of the line.
+    Fact(&'static str, String),
+    /// Names of the columns of the table.
+    Heading,
+    /// Row of a test.
+    Row(TableRow),
+    /// Time of removing the files, in seconds.
+    Removed(f64),
+    /// Names of the columns of the summary, behind that of the operation.
+    Columns(Vec<String>),
+    /// Row of the summary.
+    Summary(SummaryRow),
     /// Line of ior that is not imported.
     Furniture,
 }
@@ -70,31 +91,43 @@ const OPTIONS: [(&str, &str); 13] = [
     ("stoneWallingWearOut", "wear-out"),
 ];
 
+/// Names of options that others determine, or that a machine or a version of ior has, and their
+/// facts.
+const FACTS: [(&str, &str); 11] = [
+    ("pattern", "import.pattern"),
+    ("Participating tasks", "import.participating_tasks"),
+    ("clients", "import.clients"),
+    ("apiVersion", "import.api_version"),
+    ("task offset", "import.task_offset"),
+    ("reorder random seed", "import.reorder_seed"),
+    ("clients per node", "import.clients_per_node"),
+    ("aggregate filesize", "import.aggregate_size"),
+    ("Start time skew across all tasks", "import.start_skew"),
+    ("TestID", "import.test"),
+    ("verbose", "import.verbose"),
+];
+/// Beginnings of lines that become facts as they stand.
+const TOLD: [(&str, &str); 2] = [
+    ("stonewalling pairs accessed ", "import.stonewall_pairs"),
+    ("WARNING: Using actual aggregate bytes moved", "import.bytes_moved"),
+];
+
 /// Option names and line prefixes that are not imported.
-const FURNITURE: [&str; 26] = [
+const FURNITURE: [&str; 17] = [
     "Machine",
-    "TestID",
+    "Commencing ",
+    "Using ",
+    "ior WARNING:",
     "StartTime",
-    "Start time skew",
-    "apiVersion",
     "test filename",
-    "task offset",
-    "reorder random seed",
-    "clients per node",
     "memoryBuffer",
     "dataAccess",
     "GPUDirect",
-    "aggregate filesize",
-    "verbose",
     "Options:",
     "Results:",
     "Summary",
-    "access ",
     "------",
-    "Operation ",
-    "remove ",
     "WARNING:",
-    "stonewalling pairs",
     "Max Write:",
     "Max Read:",
     "Pairs deadline",
@@ -107,31 +140,47 @@ pub(super) fn line(text: &str) -> Option<OutputLine> {
         let version = tail.strip_suffix(": MPI Coordinated Test of Parallel I/O")?;
         return Some(OutputLine::Version(version.to_owned()));
     }
-    if let Some(command) = text.strip_prefix("Command line").map(str::trim_start)
-        && let Some(words) = command.strip_prefix(':')
-    {
+    let command = text.strip_prefix("Command line").map(str::trim_start);
+    let command = command.map(|tail| tail.strip_prefix("used").unwrap_or(tail));
+    if let Some(words) = command.and_then(|tail| tail.strip_prefix(':')) {
         let arguments = words.split_whitespace().skip(1).map(str::to_owned);
         return Some(OutputLine::Command(arguments.collect()));
     }
     if text.starts_with("FS") && text.contains("Used FS:") {
         let used = text.split("Used FS:").nth(1)?.split('%').next()?;
-        return decimal(used.trim()).map(OutputLine::Used);
+        return decimal(used.trim()).map(|used| OutputLine::Used(used, text.to_owned()));
+    }
+    if let Some((begin, fact)) = TOLD.iter().find(|(begin, _)| text.starts_with(begin)) {
+        let tail = text[begin.len()..].trim_start_matches([' ', '=']);
+        return Some(OutputLine::Fact(fact, tail.to_owned()));
+    }
+    if text.starts_with("access ") && text.contains("bw(MiB/s)") {
+        return Some(OutputLine::Heading);
+    }
+    if let Some(names) = text.strip_prefix("Operation ").filter(|names| names.contains("(MiB)")) {
+        let names = names.split_whitespace().map(str::to_owned).collect();
+        return Some(OutputLine::Columns(names));
     }
     result(text).or_else(|| named(text)).or_else(|| {
-        let is_known = FURNITURE.iter().any(|begin| text.starts_with(begin));
+        let is_place = text.starts_with("task ") && text.contains(" on ");
+        let is_known = is_place || FURNITURE.iter().any(|begin| text.starts_with(begin));
         (is_known || text.is_empty()).then_some(OutputLine::Furniture)
     })
 }
 
-/// A line with a name, a colon, and a value.
+/// A line with a name, a colon or an equals sign, and a value.
 fn named(text: &str) -> Option<OutputLine> {
-    let (name, value) = text.split_once(':')?;
+    let (name, value) = text.split_once([':', '='])?;
     let (name, value) = (name.trim(), value.trim());
     match name {
+        _ if name.starts_with("Test ") && name.ends_with(" started") => Some(OutputLine::Furniture),
         "Began" => Some(OutputLine::Began(ctime_unix_ms(value))),
         "Finished" => Some(OutputLine::Finished(ctime_unix_ms(value))),
         "Path" => Some(OutputLine::Path(value.to_owned())),
         _ => {
+            if let Some((_, fact)) = FACTS.iter().find(|(printed, _)| *printed == name) {
+                return Some(OutputLine::Fact(fact, value.to_owned()));
+            }
             let (_, option) = OPTIONS.iter().find(|(printed, _)| *printed == name)?;
             Some(OutputLine::Option(option, value.to_owned()))
         }
@@ -144,26 +193,69 @@ fn result(text: &str) -> Option<OutputLine> {
     let side = match words.next()? {
         "write" => AccessSide::Write,
         "read" => AccessSide::Read,
+        "remove" => return removed(&words.collect::<Vec<_>>()),
         _ => return None,
     };
     let words: Vec<&str> = words.collect();
     // Rows of the summary have many more columns, and the interface name among them.
     if words.len() > 12 {
-        let [max, min, mean] = words[..3] else { return None };
-        let (max, min, mean) = (decimal(max)?, decimal(min)?, decimal(mean)?);
-        return Some(OutputLine::Summary(SummaryLine { side, max, min, mean }));
-    }
-    // Version 3 has no IOPS and latency.
-    if !matches!(words.len(), 8 | 10) {
-        return None;
+        decimal(words[0])?;
+        let words = words.into_iter().map(str::to_owned).collect();
+        return Some(OutputLine::Summary(SummaryRow { side, words }));
     }
     let numbers: Vec<f64> = words.iter().map(|word| decimal(word)).collect::<Option<_>>()?;
-    numbers.first().map(|&rate| OutputLine::Row(side, rate))
+    // Version 3 has no IOPS and latency.
+    let (mib_per_second, of_transfers, tail) = match *numbers.as_slice() {
+        [rate, ref tail @ ..] if tail.len() == 7 => (rate, None, tail),
+        [rate, ops, latency, ref tail @ ..] if tail.len() == 7 => {
+            (rate, Some((ops, latency)), tail)
+        }
+        _ => return None,
+    };
+    // The number of the repetition is last.
+    let [block_kib, transfer_kib, ref times @ ..] = *tail else { return None };
+    let [open_seconds, transfers_seconds, close_seconds, total_seconds, _] = *times else {
+        return None;
+    };
+    Some(OutputLine::Row(TableRow {
+        side,
+        mib_per_second,
+        operations_per_second: of_transfers.map(|(ops, _)| ops),
+        latency_seconds: of_transfers.map(|(_, latency)| latency),
+        block_kib,
+        transfer_kib,
+        open_seconds,
+        transfers_seconds,
+        close_seconds,
+        total_seconds,
+    }))
+}
+
+/// `remove - - - - - - - 0.000123 0`
+fn removed(words: &[&str]) -> Option<OutputLine> {
+    let seconds = words.iter().copied().find(|word| *word != "-");
+    match seconds {
+        Some(seconds) => decimal(seconds).map(OutputLine::Removed),
+        None => Some(OutputLine::Furniture),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{AccessSide, OutputLine, SummaryLine, line};
+    use super::{AccessSide, OutputLine, SummaryRow, TableRow, line};
+
+    const WRITTEN: TableRow = TableRow {
+        side: AccessSide::Write,
+        mib_per_second: 96.79,
+        operations_per_second: Some(96.8),
+        latency_seconds: Some(0.015_228),
+        block_kib: 4096.0,
+        transfer_kib: 1024.0,
+        open_seconds: 0.000_019,
+        transfers_seconds: 0.165_284,
+        close_seconds: 0.043_472,
+        total_seconds: 0.165_31,
+    };
 
     #[test]
     fn lines_of_versions_3_and_4_are_parsed() {
@@ -180,28 +272,33 @@ mod tests {
             (
                 "write     96.79      96.80      0.015228    4096       1024.00    0.000019   \
                  0.165284   0.043472   0.165310   0   ",
-                OutputLine::Row(AccessSide::Write, 96.79),
+                OutputLine::Row(WRITTEN),
             ),
             (
                 "read      579.85     4096       1024.00    0.025740   0.027576   0.020654   \
                  0.027593   0   ",
-                OutputLine::Row(AccessSide::Read, 579.85),
-            ),
-            (
-                "read          579.85     528.68     554.27      25.59     579.85     528.68     \
-                 554.27      25.59    0.02893         NA            NA     0      2   2    2   0     \
-                 0        1         0    0      2  4194304  1048576      16.0 POSIX      0",
-                OutputLine::Summary(SummaryLine {
+                OutputLine::Row(TableRow {
                     side: AccessSide::Read,
-                    max: 579.85,
-                    min: 528.68,
-                    mean: 554.27,
+                    mib_per_second: 579.85,
+                    operations_per_second: None,
+                    latency_seconds: None,
+                    block_kib: 4096.0,
+                    transfer_kib: 1024.0,
+                    open_seconds: 0.025_74,
+                    transfers_seconds: 0.027_576,
+                    close_seconds: 0.020_654,
+                    total_seconds: 0.027_593,
                 }),
             ),
             ("remove    -          -          -", OutputLine::Furniture),
         ] {
             assert_eq!(line(text), Some(wanted), "{text}");
         }
+        let summary = "read 579.85 528.68 554.27 25.59 0.02893 0 2 2 2 0 0 1 0 0 2 4194304 POSIX 0";
+        let words = summary.split(' ').skip(1).map(str::to_owned).collect();
+        let summary_row = OutputLine::Summary(SummaryRow { side: AccessSide::Read, words });
+        assert_eq!(line(summary), Some(summary_row));
+        assert_eq!(line("remove - - - - 0.25 0"), Some(OutputLine::Removed(0.25)));
         assert_eq!(line("write to me"), None);
         assert_eq!(line("IOR-something else"), None);
     }

@@ -5,9 +5,11 @@
 
 pub mod document;
 pub mod encoding;
+pub mod known_text;
 pub mod log;
 pub mod number;
 pub mod prefix;
+pub mod printed;
 pub mod rows;
 pub mod source;
 pub mod stretch;
@@ -15,6 +17,7 @@ pub mod trial;
 
 use std::ops::ControlFlow;
 
+use known_text::KnownText;
 use log::Log;
 use trial::ImportedTrial;
 
@@ -22,6 +25,9 @@ use trial::ImportedTrial;
 pub trait Importer: Sync {
     /// Name of the tool, which is that of its workload.
     fn tool(&self) -> &'static str;
+
+    /// Numbers on lines of the tool that are left out on purpose. All others are stored.
+    fn known_text(&self) -> &'static [KnownText];
 
     /// True if an output of the tool begins at this line.
     fn begins(&self, log: &Log<'_>, at: usize) -> bool;

@@ -16,8 +16,10 @@ pub(super) enum OutputLine {
     Command(Vec<String>),
     /// Test directory.
     Path(String),
-    /// Used share of the filesystem, in percent.
-    Used(f64),
+    /// Used share of the filesystem, in percent, and the whole line.
+    Used(f64, String),
+    /// How many files and directories there are to be: the text of the line.
+    Planned(String),
     /// Heading of a table.
     Table { is_time: bool, iterations: u64 },
     /// Row of a table.
@@ -39,10 +41,17 @@ pub(super) struct TableRow {
     pub(super) kind: &'static str,
     /// The greatest, the least, the mean and the standard deviation over the iterations.
     pub(super) numbers: [f64; 4],
+    /// The greatest, the least and the mean over the ranks, in tables that have them.
+    pub(super) of_ranks: Option<[f64; 3]>,
+    /// True if the row covers only what was done before the time was over.
+    pub(super) is_stonewall: bool,
 }
 
+/// Name of the row that covers the creation of files before the time was over.
+const STONEWALL: &str = "File create (stonewall)";
 /// Row names in mdtest's versions, and the task kinds here.
-const TESTS: [(&str, &str); 10] = [
+const TESTS: [(&str, &str); 11] = [
+    (STONEWALL, "file-create"),
     ("Directory creation", "dir-create"),
     ("Directory stat", "dir-stat"),
     ("Directory rename", "dir-rename"),
@@ -95,7 +104,7 @@ pub(super) fn line(text: &str) -> Option<OutputLine> {
     }
     if text.starts_with("FS") && text.contains("Used FS:") {
         let used = text.split("Used FS:").nth(1)?.split('%').next()?;
-        return decimal(used.trim()).map(OutputLine::Used);
+        return decimal(used.trim()).map(|used| OutputLine::Used(used, text.to_owned()));
     }
     launched(text)
         .or_else(|| table(text))
@@ -132,23 +141,23 @@ fn table(text: &str) -> Option<OutputLine> {
 
 /// Parses a row: a name, and four or seven numbers.
 fn row(text: &str) -> Option<TableRow> {
-    let (kind, tail) =
-        TESTS.iter().find_map(|(name, kind)| text.strip_prefix(name).map(|tail| (*kind, tail)))?;
-    let tail = tail.trim_start().trim_start_matches(':');
+    let (name, kind) = TESTS.into_iter().find(|(name, _)| text.starts_with(name))?;
+    let tail = text[name.len()..].trim_start().trim_start_matches(':');
     let numbers: Vec<f64> = tail.split_whitespace().map(number).collect::<Option<_>>()?;
-    let numbers = match numbers.as_slice() {
-        [.., max, min, mean, deviation] if matches!(numbers.len(), 4 | 7) => {
-            [*max, *min, *mean, *deviation]
+    let (of_ranks, numbers) = match *numbers.as_slice() {
+        [max, min, mean, deviation] => (None, [max, min, mean, deviation]),
+        [most, least, middle, max, min, mean, deviation] => {
+            (Some([most, least, middle]), [max, min, mean, deviation])
         }
         _ => return None,
     };
-    Some(TableRow { kind, numbers })
+    Some(TableRow { kind, numbers, of_ranks, is_stonewall: name == STONEWALL })
 }
 
 fn number(text: &str) -> Option<f64> {
     match text {
         "inf" => Some(f64::INFINITY),
-        "nan" | "-nan" => Some(f64::NAN),
+        "nan" | "-nan" | "NA" => Some(f64::NAN),
         _ => decimal(text),
     }
 }
@@ -171,8 +180,11 @@ fn furniture(text: &str) -> Option<OutputLine> {
         ranks.is_some() && words.next() == Some("tasks,") && text.contains("file")
             || text.ends_with(" directories") && text.contains(" tasks, ")
     };
+    if is_count() {
+        return Some(OutputLine::Planned(text.to_owned()));
+    }
     let is_known = FURNITURE.iter().any(|begin| text.starts_with(begin));
-    (is_known || text.is_empty() || is_count()).then_some(OutputLine::Furniture)
+    (is_known || text.is_empty()).then_some(OutputLine::Furniture)
 }
 
 /// The words behind the program's name, each in quotation marks in newer versions.
@@ -199,7 +211,10 @@ mod tests {
             ("Path                : ./out", OutputLine::Path("./out".to_owned())),
             (
                 "FS: 11.8 GiB   Used FS: 1.5%   Inodes: 2.9 Mi   Used Inodes: 0.0%",
-                OutputLine::Used(1.5),
+                OutputLine::Used(
+                    1.5,
+                    "FS: 11.8 GiB   Used FS: 1.5%   Inodes: 2.9 Mi   Used Inodes: 0.0%".to_owned(),
+                ),
             ),
             ("SUMMARY: (of 3 iterations)", OutputLine::Table { is_time: false, iterations: 3 }),
             (
@@ -208,17 +223,30 @@ mod tests {
             ),
             (
                 "   File creation     :       1.5   1.0   1.25   0.1",
-                OutputLine::Row(TableRow { kind: "file-create", numbers: [1.5, 1.0, 1.25, 0.1] }),
+                OutputLine::Row(TableRow {
+                    kind: "file-create",
+                    numbers: [1.5, 1.0, 1.25, 0.1],
+                    of_ranks: None,
+                    is_stonewall: false,
+                }),
             ),
             (
                 "File stat  9.0 8.0 7.0      1.5   1.0   1.25   0.1",
-                OutputLine::Row(TableRow { kind: "file-stat", numbers: [1.5, 1.0, 1.25, 0.1] }),
+                OutputLine::Row(TableRow {
+                    kind: "file-stat",
+                    numbers: [1.5, 1.0, 1.25, 0.1],
+                    of_ranks: Some([9.0, 8.0, 7.0]),
+                    is_stonewall: false,
+                }),
             ),
             (
                 "Continue stonewall hit min: 98 max: 120 avg: 104.5",
                 OutputLine::Wall([98.0, 120.0, 104.5]),
             ),
-            ("4 tasks, 80 files/directories", OutputLine::Furniture),
+            (
+                "4 tasks, 80 files/directories",
+                OutputLine::Planned("4 tasks, 80 files/directories".to_owned()),
+            ),
         ] {
             assert_eq!(line(text), Some(wanted), "{text}");
         }

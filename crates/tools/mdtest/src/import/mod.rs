@@ -1,14 +1,23 @@
-//! Import of mdtest 1.9 to 4.1: the command line, and the table of rates over the iterations.
+//! Import of mdtest 1.9 to 4.1: the command line, and the tables of rates and times over the
+//! iterations.
 //!
-//! The table headed ms/op holds the seconds of whole phases, so it is skipped.
+//! The table headed ms/op holds the seconds of whole phases.
 
 mod command;
 mod lines;
 
-use treering_model::metrics::rates::{ITERATION_OPERATIONS_PER_SECOND, OPERATIONS_PER_SECOND};
+use treering_model::metrics::MetricSpec;
+use treering_model::metrics::rates::{
+    ITERATION_OPERATIONS_PER_SECOND, OPERATIONS_PER_SECOND, RANK_OPERATIONS_PER_SECOND,
+    STONEWALL_OPERATIONS_PER_SECOND,
+};
+use treering_model::metrics::times::{
+    ELAPSED_SECONDS, ITERATION_ELAPSED_SECONDS, RANK_ELAPSED_SECONDS, STONEWALL_SECONDS,
+};
 use treering_model::{Scope, USED_FACT};
 
 use lines::{OutputLine, TableRow, line};
+use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
@@ -20,9 +29,32 @@ pub(crate) struct MdtestImporter;
 /// Name of the tool and of its workload.
 const TOOL: &str = "mdtest";
 
+/// Numbers that are not stored, with the reason.
+const KNOWN_TEXT: [KnownText; 3] = [
+    KnownText {
+        line: "V-",
+        numbers: LeftOutNumbers::All,
+        why: "a remark of mdtest about its own code and options",
+    },
+    KnownText {
+        line: "Nodemap: ",
+        numbers: LeftOutNumbers::All,
+        why: "the machine of each rank, whose numbers are stored",
+    },
+    KnownText {
+        line: "random seed: ",
+        numbers: LeftOutNumbers::All,
+        why: "an option of the command line, or the time of day",
+    },
+];
+
 impl Importer for MdtestImporter {
     fn tool(&self) -> &'static str {
         TOOL
+    }
+
+    fn known_text(&self) -> &'static [KnownText] {
+        &KNOWN_TEXT
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
@@ -66,9 +98,13 @@ struct ParsedRun {
     nodes: Option<u64>,
     words: Vec<String>,
     path: String,
-    used_percent: Option<f64>,
+    used: Option<(f64, String)>,
+    planned: Option<String>,
     iterations: u64,
+    /// Rows of the table of rates.
     rows: Vec<TableRow>,
+    /// Rows of the table of times.
+    times: Vec<TableRow>,
     /// True once the table of rates has begun; its rows follow.
     has_rates: bool,
     has_times: bool,
@@ -107,14 +143,16 @@ impl ParsedRun {
             }
             OutputLine::Command(words) => self.words = words,
             OutputLine::Path(path) => self.path = path,
-            OutputLine::Used(percent) => self.used_percent = Some(percent),
+            OutputLine::Used(percent, line) => self.used = Some((percent, line)),
+            OutputLine::Planned(text) => self.planned = Some(text),
             OutputLine::Table { is_time, iterations } => {
                 self.iterations = iterations;
                 self.has_rates |= !is_time;
                 self.has_times |= is_time;
             }
             // After the table of times all rows are its own.
-            OutputLine::Row(row) if self.has_rates && !self.has_times => self.rows.push(row),
+            OutputLine::Row(row) if self.has_times => self.times.push(row),
+            OutputLine::Row(row) if self.has_rates => self.rows.push(row),
             OutputLine::Row(_) | OutputLine::Furniture => {}
             OutputLine::Wall(wall) => self.wall = Some(wall),
             OutputLine::WrongData => self.verification_failed = true,
@@ -124,7 +162,7 @@ impl ParsedRun {
 
     fn remarks(&self) -> impl Iterator<Item = String> {
         let times = self.has_times.then(|| {
-            "the table called ms/op has the seconds of whole phases and was passed over".to_owned()
+            "the table called ms/op has the seconds of whole phases and is taken so".to_owned()
         });
         let wrong = self.verification_failed.then(|| {
             "what was read was not what was written: the run is kept as interrupted".to_owned()
@@ -155,35 +193,77 @@ impl ParsedRun {
         if let Some(nodes) = self.nodes {
             trial.parameter("nodes", nodes);
         }
-        if let Some(percent) = self.used_percent {
+        if let Some((percent, line)) = self.used {
             trial.fact(USED_FACT, percent);
+            trial.fact("import.space", line);
+        }
+        if let Some(planned) = self.planned {
+            trial.fact("import.planned", planned);
         }
         if let Some([least, most, mean]) = self.wall {
             trial.fact("import.stonewall_items", format!("{least} to {most}, {mean} in the mean"));
         }
         trial.ended(self.finished_unix_ms);
-        for row in &self.rows {
-            add_metrics(&mut trial, row, self.iterations);
-        }
+        self.rows.iter().for_each(|row| RATES.add(&mut trial, row, self.iterations));
+        self.times.iter().for_each(|row| TIMES.add(&mut trial, row, self.iterations));
         Some(trial)
     }
 }
 
-/// Adds the metrics of a row; none if the test was not run.
-fn add_metrics(trial: &mut ForeignTrial, row: &TableRow, iterations: u64) {
-    let [max, min, mean, deviation] = row.numbers;
-    if mean <= 0.0 || !mean.is_finite() {
-        return;
-    }
-    let of = || Scope::Kind(row.kind.to_owned());
-    let decides = !row.kind.starts_with("tree") && !row.kind.ends_with("rename");
-    let rate = OPERATIONS_PER_SECOND.of(of(), mean).primary_if(decides);
-    trial.metrics.push(rate.of_tasks(iterations));
-    if iterations > 1 {
-        let spread = [("max", max), ("min", min), ("stddev", deviation)];
-        let spread = spread.into_iter().filter(|(_, value)| value.is_finite());
-        trial.metrics.extend(spread.map(|(word, value)| {
-            ITERATION_OPERATIONS_PER_SECOND.of_member(&[word], of(), value).of_tasks(iterations)
-        }));
+/// Metrics of a table.
+struct TableMetrics {
+    mean: MetricSpec,
+    of_iterations: MetricSpec,
+    of_ranks: MetricSpec,
+    stonewall: MetricSpec,
+    decides: bool,
+}
+
+const RATES: TableMetrics = TableMetrics {
+    mean: OPERATIONS_PER_SECOND,
+    of_iterations: ITERATION_OPERATIONS_PER_SECOND,
+    of_ranks: RANK_OPERATIONS_PER_SECOND,
+    stonewall: STONEWALL_OPERATIONS_PER_SECOND,
+    decides: true,
+};
+const TIMES: TableMetrics = TableMetrics {
+    mean: ELAPSED_SECONDS,
+    of_iterations: ITERATION_ELAPSED_SECONDS,
+    of_ranks: RANK_ELAPSED_SECONDS,
+    stonewall: STONEWALL_SECONDS,
+    decides: false,
+};
+
+impl TableMetrics {
+    /// Adds the metrics of a row; none if the test was not run.
+    fn add(&self, trial: &mut ForeignTrial, row: &TableRow, iterations: u64) {
+        let [max, min, mean, deviation] = row.numbers;
+        if mean <= 0.0 || !mean.is_finite() {
+            return;
+        }
+        let of = || Scope::Kind(row.kind.to_owned());
+        if row.is_stonewall {
+            trial.metrics.push(self.stonewall.of(of(), mean).of_tasks(iterations));
+            return;
+        }
+        let is_measured = !row.kind.starts_with("tree") && !row.kind.ends_with("rename");
+        let mean_metric = self.mean.of(of(), mean).primary_if(self.decides && is_measured);
+        trial.metrics.push(mean_metric.of_tasks(iterations));
+        let mut add = |spec: MetricSpec, word: &str, value: f64| {
+            if value.is_finite() {
+                trial.metrics.push(spec.of_member(&[word], of(), value).of_tasks(iterations));
+            }
+        };
+        // A single iteration has a spread where mdtest takes that of its ranks.
+        if iterations > 1 || max > min {
+            for (word, value) in [("max", max), ("min", min), ("stddev", deviation)] {
+                add(self.of_iterations, word, value);
+            }
+        }
+        if let Some([most, least, middle]) = row.of_ranks {
+            for (word, value) in [("max", most), ("min", least), ("mean", middle)] {
+                add(self.of_ranks, word, value);
+            }
+        }
     }
 }

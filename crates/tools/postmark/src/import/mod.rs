@@ -6,6 +6,7 @@
 mod lines;
 mod trial;
 
+use treering_kit::import::known_text::KnownText;
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::ImportedTrial;
@@ -26,6 +27,10 @@ const ABOVE_LINES_MOST: usize = 200;
 impl Importer for PostmarkImporter {
     fn tool(&self) -> &'static str {
         TOOL
+    }
+
+    fn known_text(&self) -> &'static [KnownText] {
+        &[]
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {

@@ -3,6 +3,7 @@
 //! are no rounds.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -46,9 +47,34 @@ const REPETITIONS_MOST: usize = 100_000;
 /// Importer of the documents of Google Benchmark.
 pub(super) struct GoogleBenchmarkImporter;
 
+/// Numbers that are not stored, with the reason.
+const KNOWN_TEXT: [KnownText; 2] = [
+    KnownText {
+        line: "_mean\"",
+        numbers: LeftOutNumbers::All,
+        why: "aggregates follow from the repetitions",
+    },
+    KnownText {
+        line: "",
+        numbers: LeftOutNumbers::Named(&[
+            "family_index",
+            "per_family_instance_index",
+            "repetitions",
+            "repetition_index",
+            "threads",
+            "iterations",
+        ]),
+        why: "numbers of entries, and how long the program chose to measure",
+    },
+];
+
 impl Importer for GoogleBenchmarkImporter {
     fn tool(&self) -> &'static str {
         TOOL
+    }
+
+    fn known_text(&self) -> &'static [KnownText] {
+        &KNOWN_TEXT
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {

@@ -1,6 +1,7 @@
 //! Documents of `hyperfine --export-json`: a command is a side, and each of its runs is a trial.
 
 use std::collections::BTreeMap;
+use treering_kit::import::known_text::KnownText;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -27,6 +28,10 @@ pub(super) struct HyperfineImporter;
 impl Importer for HyperfineImporter {
     fn tool(&self) -> &'static str {
         TOOL
+    }
+
+    fn known_text(&self) -> &'static [KnownText] {
+        &[]
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {

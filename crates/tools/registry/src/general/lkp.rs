@@ -1,6 +1,7 @@
 //! Tables of the kernel test robot's mails: two commits side by side, each value the mean of some
 //! runs with its deviation. Each commit becomes one trial, as no run is told by itself.
 
+use treering_kit::import::known_text::KnownText;
 use treering_kit::import::log::{Log, shortened};
 use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
 use treering_kit::import::{Importer, ParsedOutputs, Remark};
@@ -23,6 +24,10 @@ pub(super) struct LkpImporter;
 impl Importer for LkpImporter {
     fn tool(&self) -> &'static str {
         TOOL
+    }
+
+    fn known_text(&self) -> &'static [KnownText] {
+        &[]
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {

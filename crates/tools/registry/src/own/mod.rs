@@ -6,6 +6,7 @@ mod json;
 use std::ops::ControlFlow;
 
 use treering_kit::Tool;
+use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_kit::import::log::Log;
 use treering_kit::import::{Importer, ParsedOutputs, TrialConsumer, pass_on};
 
@@ -15,9 +16,20 @@ pub(crate) const TOOL: Tool = Tool { workload: None, importer: Some(&ExportImpor
 /// Importer of treering's exports.
 pub(crate) struct ExportImporter;
 
+/// Numbers that are not stored, with the reason.
+const KNOWN_TEXT: [KnownText; 1] = [KnownText {
+    line: "",
+    numbers: LeftOutNumbers::All,
+    why: "an export is read completely, or refused",
+}];
+
 impl Importer for ExportImporter {
     fn tool(&self) -> &'static str {
         "treering"
+    }
+
+    fn known_text(&self) -> &'static [KnownText] {
+        &KNOWN_TEXT
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {

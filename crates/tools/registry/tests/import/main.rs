@@ -3,6 +3,7 @@
 
 mod blogbench;
 mod bonnie;
+mod corpus;
 mod dbench;
 mod ffsb;
 mod filebench;

@@ -9,6 +9,7 @@ mod records;
 mod row;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use treering_kit::import::known_text::KnownText;
 
 use treering_kit::import::log::{Log, shortened};
 use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
@@ -34,6 +35,10 @@ pub(super) struct TableImporter;
 impl Importer for TableImporter {
     fn tool(&self) -> &'static str {
         TOOL
+    }
+
+    fn known_text(&self) -> &'static [KnownText] {
+        &[]
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
