@@ -71,6 +71,7 @@ pub(crate) fn in_short(metric: &Metric) -> String {
 pub(super) fn metric_words(name: &str, unit: Unit) -> String {
     let word = match unit {
         Unit::Nanoseconds if !is_call_latency(name) => "ns",
+        Unit::OpsPerSecond if name.ends_with("operations_per_second") => "operations_per_second",
         _ => unit.word(),
     };
     let tail = match name.strip_suffix(word) {
@@ -108,6 +109,11 @@ mod tests {
             metric_words("read_score_per_second_min", Unit::OpsPerSecond),
             "read score per second min"
         );
+        let rate = |name| metric_words(name, Unit::OpsPerSecond);
+        assert_eq!(rate("transaction_operations_per_second"), "transaction");
+        assert_eq!(rate("operations_per_second"), "");
+        let latency = metric_words("fsync_call_latency_p99_nanoseconds", Unit::Nanoseconds);
+        assert_eq!(latency, "fsync call latency p99");
         assert_eq!(metric_words("ns", Unit::Nanoseconds), "");
     }
 }

@@ -22,15 +22,15 @@ use treering_analysis::compare::{
     EnvironmentFact, JobProfile, MetricComparison, ObservedJob, Outcome,
 };
 use treering_analysis::leading_counters;
-use treering_model::Scope;
 use treering_model::metrics::{is_call_latency, is_counter, is_observation};
+use treering_model::{Scope, counted};
 
 use self::answer::answer;
 use self::charts::{forest, raw_numbers, rounds};
 use self::observed::{charts_of, counters_of, tables_of};
 use self::tables::{INTERVAL, brief, by_metric, figures, variants, verdicts};
-pub use self::words::sentences;
 use self::words::{beside_time, control, emulated, hidden};
+pub use self::words::{interim_lines, sentences};
 use super::environment::{differences, everything};
 use super::profile;
 use crate::{Block, Chart, PageOrigin, Report, Warning};
@@ -185,7 +185,7 @@ fn add_brief(
     }
     if any {
         let baseline = if outcome.has_one_baseline() { outcome.baseline() } else { "its baseline" };
-        page.paragraph(format!("ratio: contender over {baseline}; {INTERVAL}"));
+        page.paragraph(format!("× as good as {baseline}: more than 1 is better; {INTERVAL}"));
     }
     page.command("The whole page", view.command);
 }
@@ -242,11 +242,11 @@ fn add_job(
     let (calls, others): (Vec<&MetricComparison>, Vec<&MetricComparison>) =
         others.into_iter().partition(|one| is_call_latency(&one.name));
     if !others.is_empty() {
-        let title = format!("Exploratory: {} other results", others.len());
+        let title = format!("Exploratory: {}", counted(others.len(), "other result"));
         page.table(verdicts(&others, false, several).folded(title));
     }
     if !calls.is_empty() {
-        let title = format!("Exploratory: {} latencies of system calls", calls.len());
+        let title = format!("Exploratory: latencies of {}", counted(calls.len(), "system call"));
         page.table(verdicts(&calls, false, several).folded(title));
     }
 }

@@ -4,7 +4,7 @@
 use treering_analysis::compare::{MetricComparison, Verdict};
 use treering_model::{Unit, counted};
 
-use super::tables::{better_heading, interval_as, label, turned, value, verdict};
+use super::tables::{better_heading, interval, label, turned, value, verdict};
 use super::words::percentage;
 use crate::{Cell, Column, Table};
 
@@ -97,7 +97,7 @@ impl<'o> JobSeries<'o> {
                 Cell::some_text(&better_by(row)),
             ]);
             if !is_single {
-                cells.extend([interval_as(row, turned(row.better)), verdict(row)]);
+                cells.extend([interval(row), verdict(row)]);
             }
             table.rows.push(cells);
         }

@@ -6,16 +6,39 @@ use treering_model::metrics::times;
 use treering_model::{Accelerator, Scope, Unit, thousands};
 use treering_stats::RoundsNeeded;
 
-use super::tables::{label, more_words, whole_time};
+use super::tables::{label, more_rounds, turned, whole_time};
 use crate::Number;
 use crate::pages::identity::metric_words;
 
 /// Maximum number of results that a clause names; with more, it states the typical result.
 const NAMED: usize = 3;
+/// Maximum number of results of a contender in an interim line.
+const INTERIM_MAX: usize = 4;
 
 /// Verdict in words, one sentence for each contender.
 pub fn sentences(outcome: &Outcome) -> Vec<String> {
     outcome.contenders().map(|(baseline, variant)| sentence(outcome, baseline, variant)).collect()
+}
+
+/// Interim results of a campaign, a line for each contender with primary ratios: `xfs against ext4:
+/// create 1.412 × as good (1.287 to 1.550)`. More than 1 is better.
+pub fn interim_lines(outcome: &Outcome) -> Vec<String> {
+    let names = ResultNames::new(outcome);
+    let in_words = |one: &MetricComparison| {
+        let (estimate, turned) = (one.ratio?, turned(one.better));
+        let ratio = format!("{} {:.3} × as good", names.name(one), turned(estimate.value));
+        let Some((low, high)) = estimate.interval else { return Some(ratio) };
+        let [low, high] = [low, high].map(turned);
+        Some(format!("{ratio} ({:.3} to {:.3})", low.min(high), low.max(high)))
+    };
+    let line = |baseline: &str, contender: &str| {
+        let ratios: Vec<String> =
+            outcome.primary_of(contender).filter_map(in_words).take(INTERIM_MAX).collect();
+        (!ratios.is_empty())
+            .then(|| format!("{contender} against {baseline}: {}", ratios.join(", ")))
+    };
+    let contenders = outcome.contenders();
+    contenders.filter_map(|(baseline, contender)| line(baseline, &contender.name)).collect()
 }
 
 fn sentence(outcome: &Outcome, baseline: &str, variant: &VariantSummary) -> String {
@@ -80,7 +103,7 @@ pub(super) fn beside_time(outcome: &Outcome) -> Vec<String> {
         let contender = if several { format!("{}, ", open.contender) } else { String::new() };
         let rounds = open.more_rounds().map_or_else(
             || "more rounds are unlikely to decide it by time".to_owned(),
-            |more| format!("{} more rounds by time", more_words(more)),
+            |more| format!("{} by time", more_rounds_words(more)),
         );
         let counts: Vec<String> = counts.into_iter().map(count_words).collect();
         sentences.push(format!(
@@ -135,7 +158,8 @@ pub(super) fn hidden(outcome: &Outcome) -> Vec<String> {
     let several = outcome.contenders().count() > 1;
     let sentence = |comparison: &MetricComparison| {
         let tails = comparison.notable_tails()?;
-        let typical = comparison.ratio?.value;
+        let turned = turned(comparison.better);
+        let typical = turned(comparison.ratio?.value);
         let contender = if several { format!("{}, ", comparison.contender) } else { String::new() };
         let verdict = if comparison.same_withheld && !tails.is_one_sided() {
             ", too few to tell from chance, too many to call it the same"
@@ -143,11 +167,12 @@ pub(super) fn hidden(outcome: &Outcome) -> Vec<String> {
             ""
         };
         Some(format!(
-            "{contender}{}: typically {typical:.3}, but {:.3} by means and {:.3} in the worst tenth; \
+            "{contender}{}: typically {typical:.3} × as good, but {:.3} by means and {:.3} in the worst \
+             tenth; \
              outlying {}: {} of {} of {}, {} of {} of {} ({}{verdict}).",
             names.name(comparison),
-            tails.mean_ratio,
-            tails.worst_tenth_ratio,
+            turned(tails.mean_ratio),
+            turned(tails.worst_tenth_ratio),
             if comparison.paired { "rounds" } else { "runs" },
             tails.outlying[1],
             tails.runs[1],
@@ -374,8 +399,21 @@ fn needed(comparisons: &[&MetricComparison]) -> String {
         (0, _) => String::new(),
         (hopeless, _) => format!("; more rounds are unlikely to decide {hopeless}"),
     };
-    let rounds = if middle == RoundsNeeded::exactly(1) { "round" } else { "rounds" };
-    format!(" (about {} more {rounds} needed{note})", more_words(middle))
+    let (count, tail) = more_rounds(middle);
+    let comma = if tail.is_empty() { "" } else { "," };
+    format!(" (about {count} more {} needed{comma}{tail}{note})", round_noun(&count))
+}
+
+/// Numbers of further rounds in words: `1 more round`, `31-108 more rounds`, `31 more rounds, or
+/// far more`.
+fn more_rounds_words(more: RoundsNeeded) -> String {
+    let (count, tail) = more_rounds(more);
+    let comma = if tail.is_empty() { "" } else { "," };
+    format!("{count} more {}{comma}{tail}", round_noun(&count))
+}
+
+fn round_noun(count: &str) -> &'static str {
+    if count == "1" { "round" } else { "rounds" }
 }
 
 #[cfg(test)]
