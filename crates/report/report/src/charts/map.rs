@@ -50,7 +50,7 @@ impl CellPaint for CellLook {
     }
 
     fn opacity(self) -> f64 {
-        0.25 + 0.75 * self.1 as f64 / STEPS as f64
+        0.5 + 0.5 * self.1 as f64 / STEPS as f64
     }
 }
 
