@@ -19,7 +19,7 @@ mod words;
 use std::io;
 
 use treering_analysis::compare::{
-    EnvironmentFact, JobProfile, MetricComparison, ObservedJob, Outcome,
+    EnvironmentFact, JobProfile, MetricComparison, ObservedJob, Outcome, Verdict,
 };
 use treering_analysis::leading_counters;
 use treering_model::metrics::{is_call_latency, is_counter, is_observation};
@@ -28,6 +28,7 @@ use treering_model::{Scope, counted};
 use self::answer::answer;
 use self::charts::{forest, raw_numbers, rounds};
 use self::observed::{charts_of, counters_of, tables_of};
+use self::series::JobSeries;
 use self::tables::{INTERVAL, brief, by_metric, figures, variants, verdicts};
 use self::words::{beside_time, control, emulated, hidden};
 pub use self::words::{interim_lines, sentences};
@@ -131,6 +132,10 @@ pub fn page(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
     if !is_brief && !primary.is_empty() {
         page.chart(forest(&primary));
     }
+    let jobs = jobs(outcome);
+    if let Some(series) = JobSeries::new(&jobs).filter(|_| !is_brief && !primary.is_empty()) {
+        page.table(series.table(&primary, outcome.contenders().count()));
+    }
     for sentence in beside_time(outcome).into_iter().chain(control(outcome)) {
         page.paragraph(sentence);
     }
@@ -144,7 +149,6 @@ pub fn page(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
         }
         page.blocks.push(Block::Cautions { cautions });
     }
-    let jobs = jobs(outcome);
     if is_brief {
         add_brief(&mut page, outcome, &jobs, view);
         return page;
@@ -227,9 +231,14 @@ fn add_job(
     if !primary.is_empty() {
         let leading: Vec<&MetricComparison> =
             primary.iter().copied().filter(|comparison| comparison.primary).collect();
+        // A single value needs no picture.
+        let drawn: Vec<&MetricComparison> = leading
+            .into_iter()
+            .filter(|comparison| comparison.verdict != Verdict::SingleRun)
+            .collect();
         let most = (MOST_ROUNDS_CHARTS / jobs).max(1);
         page.table(verdicts(&primary, true, several));
-        rounds(&leading, most).into_iter().for_each(|chart| page.chart(chart));
+        rounds(&drawn, most).into_iter().for_each(|chart| page.chart(chart));
     }
     let own: Vec<&MetricComparison> =
         job.iter().copied().filter(|one| is_of_workload(&one.name)).collect();

@@ -190,7 +190,7 @@ fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> Str
         note += " Where a value is not above zero, a difference with its unit replaces the ratio.";
     }
     if comparisons.iter().any(|c| c.within_one_run) {
-        note += " single-run with an interval: operations or rows of one run per variant, paired \
+        note += " ran once with an interval: operations or rows of one run per variant, paired \
                  within the run; Holm over the kinds with six pairs or more. It describes these \
                  two runs and says nothing about how runs differ.";
     }
@@ -438,4 +438,17 @@ pub(super) fn runs(comparison: &MetricComparison) -> Cell {
         comparison.baseline_values.len(),
         comparison.contender_values.len()
     ))
+}
+
+/// Formats a ratio as a change in percent.
+pub(super) fn percentage(ratio: f64) -> Option<String> {
+    let percent = (ratio - 1.0) * 100.0;
+    if !percent.is_finite() {
+        return None;
+    }
+    if percent.abs() < 9.95 {
+        return Some(format!("{percent:+.1} %"));
+    }
+    let sign = if percent < 0.0 { '-' } else { '+' };
+    Some(format!("{sign}{} %", thousands(&format!("{:.0}", percent.abs()))))
 }

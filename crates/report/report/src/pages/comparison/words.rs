@@ -6,7 +6,9 @@ use treering_model::metrics::times;
 use treering_model::{Accelerator, Scope, Unit, thousands};
 use treering_stats::RoundsNeeded;
 
-use super::tables::{label, more_rounds, turned, whole_time};
+use super::jobs;
+use super::series::JobSeries;
+use super::tables::{label, more_rounds, percentage, turned, whole_time};
 use crate::Number;
 use crate::pages::identity::metric_words;
 
@@ -243,13 +245,16 @@ pub(super) fn control(outcome: &Outcome) -> Option<String> {
 struct ResultNames<'o> {
     /// Name of the job, if there is only one.
     only: Option<&'o str>,
+    /// Jobs that differ in one parameter, if they do.
+    series: Option<JobSeries<'o>>,
 }
 
 impl<'o> ResultNames<'o> {
     fn new(outcome: &'o Outcome) -> Self {
         let mut titles = outcome.comparisons.iter().map(|comparison| comparison.title.as_str());
         let first = titles.next();
-        Self { only: first.filter(|first| titles.all(|title| title == *first)) }
+        let only = first.filter(|first| titles.all(|title| title == *first));
+        Self { only, series: JobSeries::new(&jobs(outcome)) }
     }
 
     /// Suffix with the job, if the page has only one, after the variants.
@@ -276,7 +281,11 @@ impl<'o> ResultNames<'o> {
             return None;
         }
         let shows_change = matches!(verdict, Verdict::Worse | Verdict::Better | Verdict::Small);
-        let results = if members.len() <= NAMED && (shows_change || total <= NAMED) {
+        let of_series = self.series.as_ref().filter(|_| !shows_change);
+        let together = of_series.and_then(|series| series.values(members));
+        let results = if let Some(values) = together {
+            format!("{} at {values}", Self::metric_of(members[0]))
+        } else if members.len() <= NAMED && (shows_change || total <= NAMED) {
             let result_text =
                 |result_text: &&MetricComparison| self.result(result_text, shows_change);
             listed(&largest_first(members).iter().map(result_text).collect::<Vec<_>>())
@@ -299,7 +308,18 @@ impl<'o> ResultNames<'o> {
 
     /// Name of a result, from its work and its job.
     fn name(&self, comparison: &MetricComparison) -> String {
-        let metric = match &comparison.scope {
+        let metric = Self::metric_of(comparison);
+        let value = self.series.as_ref().and_then(|series| series.value(comparison));
+        match self.only {
+            None if let Some(value) = value => format!("{metric} at {value}"),
+            None if metric != comparison.title => format!("{metric} of {}", comparison.title),
+            _ => metric,
+        }
+    }
+
+    /// Name of a result without its job.
+    fn metric_of(comparison: &MetricComparison) -> String {
+        match &comparison.scope {
             Scope::Trial => whole_time(comparison).unwrap_or_else(|| without_unit(comparison)),
             Scope::Phase(name) if comparison.name == times::ELAPSED_SECONDS.name => name.clone(),
             Scope::Phase(name) => format!("{} in {name}", without_unit(comparison)),
@@ -311,10 +331,6 @@ impl<'o> ResultNames<'o> {
                     comparison.name.split('_').next().filter(|word| DIRECTIONS.contains(word));
                 word.map_or_else(|| kind.clone(), |word| format!("{kind} {word}"))
             }
-        };
-        match self.only {
-            None if metric != comparison.title => format!("{metric} of {}", comparison.title),
-            _ => metric,
         }
     }
 
@@ -367,19 +383,6 @@ fn listed(words: &[String]) -> String {
 /// Formats the change in percent: `+38 %`, `-2.3 %`.
 fn change(comparison: &MetricComparison) -> Option<String> {
     percentage(comparison.ratio?.value)
-}
-
-/// Formats a ratio as a change in percent.
-pub(super) fn percentage(ratio: f64) -> Option<String> {
-    let percent = (ratio - 1.0) * 100.0;
-    if !percent.is_finite() {
-        return None;
-    }
-    if percent.abs() < 9.95 {
-        return Some(format!("{percent:+.1} %"));
-    }
-    let sign = if percent < 0.0 { '-' } else { '+' };
-    Some(format!("{sign}{} %", thousands(&format!("{:.0}", percent.abs()))))
 }
 
 /// Estimated numbers of further rounds that the median unclear verdict needs.
