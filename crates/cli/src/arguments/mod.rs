@@ -471,7 +471,7 @@ pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
     let all = own.subcommands(classic);
     let old = old_names(workloads);
     let (short, long) = (help::short(&all, &old), help::long(&all, &old));
-    all.before_help(short).before_long_help(long)
+    help::with_short_options(all).before_help(short).before_long_help(long)
 }
 
 /// Names of the imitated tools.

@@ -118,11 +118,7 @@ pub(super) fn figure(forest: &Forest) -> Figure {
             ", with the interval that agrees with the verdict{dots}, on a logarithmic axis. More \
              than 1, to the right, is better."
         ),
-        aside: format!(
-            "Grey band: {}, below the threshold.{arrow} Tables have ratios as measured, contender \
-             over baseline.",
-            band_words(forest)
-        ),
+        aside: format!("Grey band: {}, below the threshold.{arrow}", band_words(forest)),
         key: String::new(),
         legend: Vec::new(),
         spoken: format!("Times as good as {baseline}. {}", spoken_rows(forest)),

@@ -76,7 +76,7 @@ const LONG_WORD: usize = 14;
 
 /// Renders a cell; cells that identify the row are row headers.
 fn cell(cell: &Cell, column: &Column, names_row: bool) -> Markup {
-    let text = visible(&cell.shown(&column.unit));
+    let text = visible(&cell.shown(&column.unit)).replace(" %", "\u{a0}%");
     let wraps = if column.wraps && text.width() > ONE_LINE { " wraps" } else { "" };
     // Most cells of a large page are left-aligned text, which needs no class.
     let class = format!("{}{wraps}", variant(column).unwrap_or_default());
