@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use treering_model::metrics::is_call_latency;
+use treering_model::metrics::rates::OPERATIONS_PER_SECOND;
 use treering_model::{Ending, Metric, Scope, Unit};
 
 use crate::{Cell, Number, Tone};
@@ -71,7 +72,9 @@ pub(crate) fn in_short(metric: &Metric) -> String {
 pub(super) fn metric_words(name: &str, unit: Unit) -> String {
     let word = match unit {
         Unit::Nanoseconds if !is_call_latency(name) => "ns",
-        Unit::OpsPerSecond if name.ends_with("operations_per_second") => "operations_per_second",
+        Unit::OpsPerSecond if name.ends_with(OPERATIONS_PER_SECOND.name) => {
+            OPERATIONS_PER_SECOND.name
+        }
         _ => unit.word(),
     };
     let tail = match name.strip_suffix(word) {

@@ -59,8 +59,8 @@ impl<'o> JobSeries<'o> {
         Some(format!("{value} {}", self.parameter))
     }
 
-    /// Values of results of one metric, in the order of the series: `1, 2 and 4 workers`. `None` for
-    /// several metrics or contenders.
+    /// Values of results of one metric, in the order of the series: `1, 2 and 4 workers`. `None`
+    /// for several metrics or contenders.
     pub(super) fn values(&self, members: &[&MetricComparison]) -> Option<String> {
         let (first, others) = members.split_first()?;
         if others.is_empty() || !others.iter().all(|other| is_same_metric(first, other)) {

@@ -114,7 +114,7 @@ fn names_of_points(series: &HistorySeries) -> BTreeSet<&str> {
 
 /// Name of a series, with its metric in words: `compilebench, ext4, operation seconds`.
 pub(crate) fn title(series: &HistorySeries) -> String {
-    let metric = series.metric.replace('/', " ").replace('_', " ");
+    let metric = series.metric.replace(['/', '_'], " ");
     let parts = [&series.workload, &series.job, &series.variant, &metric];
     let parts: Vec<&str> =
         parts.into_iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
