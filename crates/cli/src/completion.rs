@@ -19,7 +19,7 @@ use treering_model::CautionCode;
 use treering_report::export::ExportForm;
 use treering_report::formats;
 use treering_report::pages::comparison::DataFormat;
-use treering_store::{Access, Filter, Store, TrialSummary};
+use treering_store::{Access, Filter, LoadDetail, Store, TrialSummary};
 
 use crate::{arguments, places};
 
@@ -27,6 +27,9 @@ use crate::{arguments, places};
 const VARIABLE: &str = "TREERING_COMPLETE";
 /// Maximum number of trials offered, newest first.
 const TRIALS_MAX: usize = 200;
+
+/// Number of newest trials of a workload whose metrics are offered.
+const NEWEST_TRIALS: usize = 8;
 
 /// Function that lists the completion candidates of one argument.
 pub(crate) type Candidates = fn() -> Vec<CompletionCandidate>;
@@ -142,6 +145,20 @@ pub(crate) fn labels() -> Vec<CompletionCandidate> {
 /// Names of the metrics in the default store.
 pub(crate) fn metrics() -> Vec<CompletionCandidate> {
     plain(store().and_then(|store| store.metric_names().ok()).unwrap_or_default())
+}
+
+/// Names of the metrics of the stored trials of the workload that is typed before; of all trials if
+/// none is.
+pub(crate) fn metrics_of_workload() -> Vec<CompletionCandidate> {
+    let mut words = std::env::args().skip_while(|word| word != "--workload").skip(1);
+    let Some(workload) = words.next() else { return metrics() };
+    let newest =
+        Filter { workload: Some(workload), limit: Some(NEWEST_TRIALS), ..Filter::default() };
+    let ids: Vec<_> = stored(&newest).iter().map(|summary| summary.trial).collect();
+    let trials = store().and_then(|store| store.load_many(&ids, LoadDetail::Headlines).ok());
+    let metrics = trials.iter().flatten().flat_map(|trial| &trial.metrics);
+    let names = metrics.map(|metric| metric.scope.metric_name(&metric.name));
+    plain(names.collect::<BTreeSet<_>>())
 }
 
 pub(crate) fn profiles() -> Vec<CompletionCandidate> {

@@ -1,13 +1,14 @@
 //! Progress of a native run: a bar on a terminal, a line per operation in a pipe.
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::io::{IsTerminal, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use treering_age::operations_of;
 use treering_engine::RunProgress;
 use treering_model::{Caution, SinkError, TaskTotals, TrialEvent, TrialSink};
@@ -45,9 +46,15 @@ impl ProgressShow {
             return Self::of(None, None);
         }
         let bar = ProgressBar::new(operations);
-        let template = "{bar:24} {pos}/{len}  {msg}  {prefix}  left {eta}";
+        let template = "{bar:24} {pos}/{len}  {msg}  {prefix}  {left}";
+        // Before the first operation has ended, nothing tells how long all take.
+        let left = |state: &ProgressState, out: &mut dyn Write| {
+            if state.pos() > 0 {
+                let _always = write!(out, "left {}", HumanDuration(state.eta()));
+            }
+        };
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
+            bar.set_style(style.with_key("left", left));
         }
         let ticker = Ticker::begin(bar.clone(), Arc::clone(progress));
         Self::of(Some(bar), Some(ticker))

@@ -146,7 +146,9 @@ impl From<LabError> for Failure {
             LabError::Io { action: "cannot find", source, .. } => {
                 source.kind() == io::ErrorKind::NotFound
             }
-            LabError::NotADirectory { .. } | LabError::NoImage { .. } => true,
+            LabError::NotADirectory { .. } | LabError::NoImage { .. } | LabError::NoDisk { .. } => {
+                true
+            }
             _ => false,
         };
         let kind = if is_named_wrongly { FailureKind::Usage } else { FailureKind::Environment };

@@ -10,6 +10,8 @@ use clap::{Arg, ArgAction, Args, Command};
 use treering_dbench::generate::BLOCKS_MAX;
 use treering_script::{OptionSpec, Workload};
 
+use super::quantities::whole;
+
 /// Options of `treering dbench generate`.
 #[derive(Debug, Args)]
 pub(crate) struct GenerateArgs {
@@ -18,7 +20,7 @@ pub(crate) struct GenerateArgs {
     pub(crate) seed: u64,
     /// Number of blocks of about 3550 operations; the original's load has 129.
     #[arg(long, value_name = "N", default_value_t = 129,
-        value_parser = clap::value_parser!(u32).range(1..=BLOCKS_MAX.into()))]
+        value_parser = whole::<u32>(1..=BLOCKS_MAX))]
     pub(crate) blocks: u32,
     /// Write to this file instead of standard output.
     #[arg(long, short, value_name = "FILE")]

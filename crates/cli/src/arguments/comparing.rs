@@ -9,7 +9,7 @@ use treering_observe::FunctionName;
 use treering_report::pages::comparison::PageDetail;
 
 use super::StoreArgs;
-use super::quantities::device;
+use super::quantities::{device, whole};
 
 #[derive(Debug, Default, Args)]
 #[command(after_help = COMPARE_HELP)]
@@ -69,7 +69,7 @@ pub(crate) struct ObserveArgs {
     #[arg(long)]
     pub(crate) layout: bool,
     /// Also measure the layout after every N tasks.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=1_000_000))]
     pub(crate) layout_every: Option<u32>,
     /// Compare calls of these functions of the kernel, and their time, where the kernel can probe
     /// functions.
@@ -80,7 +80,7 @@ pub(crate) struct ObserveArgs {
     #[arg(long, value_name = "ROUNDS", value_parser = ["own", "measured"])]
     pub(crate) observe_in: Option<String>,
     /// The number of observing rounds [default: 1]; six are needed to show a difference.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=1000))]
     pub(crate) observe_rounds: Option<u32>,
 }
 
@@ -235,12 +235,12 @@ pub(crate) struct QuickArgs {
     pub(crate) primary: Vec<String>,
     /// Number of rounds, in each of which every variant runs once; overrides the plan [default: as
     /// many as fit into --minutes].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=1000))]
     pub(crate) rounds: Option<u16>,
     /// Make every job that can be scaled so large that a phase of the fastest variant takes this
     /// many seconds, as the warm-up tells; 0 leaves all as they are [default: 5, for jobs whose
     /// size is not stated].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=3600))]
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(0..=3600))]
     pub(crate) phase_seconds: Option<u16>,
     /// Run as many rounds as fit into this many minutes: at most 20, and never fewer than are
     /// needed to show a difference in every primary metric (at least 6) [default: 3.5].
@@ -257,7 +257,7 @@ pub(crate) struct QuickArgs {
     pub(crate) sequential: bool,
     /// The maximum number of rounds for --precision.
     #[arg(long, default_value_t = 30, requires = "precision",
-        value_parser = clap::value_parser!(u16).range(6..=1000))]
+        value_parser = whole::<u16>(6..=1000))]
     pub(crate) most_rounds: u16,
     /// The seed of the order and of file contents; the workload has its own.
     #[arg(long, default_value_t = 1, conflicts_with = "plan")]
@@ -367,7 +367,7 @@ pub(crate) struct BisectStepArgs {
     pub(crate) kernel: Option<PathBuf>,
     /// Run exactly this many rounds [default: test after 10, 15, 20 and 30 rounds, each time at a
     /// stricter level, and end when everything is decided].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=1000))]
     pub(crate) rounds: Option<u16>,
     /// The smallest difference that matters [default: that of the plan].
     #[arg(long, value_name = "N%")]

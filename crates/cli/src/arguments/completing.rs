@@ -15,8 +15,8 @@ use treering_script::Workload;
 use super::{classic_command, command, link, named};
 use crate::completion::{
     Candidates, campaigns, caution_codes, comparison_formats, datasets, export_forms, filesystems,
-    labels, metrics, page_formats, personalities, plans, profiles, shipped_plans, trials,
-    workloads,
+    labels, metrics, metrics_of_workload, page_formats, personalities, plans, profiles,
+    shipped_plans, trials, workloads,
 };
 
 #[derive(Debug, Args)]
@@ -106,10 +106,12 @@ fn candidates(above: &str, command: &str, arg: &Arg) -> Option<Candidates> {
         ("report", "baseline" | "contender") | (_, "label") => labels,
         ("report", "campaign") => campaigns,
         (_, "plan") if is_option => plans,
+        ("compare" | "doctor", "plan") => shipped_plans,
         ("export", "format") => export_forms,
         ("compare" | "report", "format") => comparison_formats,
         (_, "format") => page_formats,
         (_, "accept") => caution_codes,
+        ("compare", "primary") => metrics_of_workload,
         (_, "primary" | "metric") => metrics,
         (_, "profile") => profiles,
         (_, "filesystems") => filesystems,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::OutputArgs;
-use super::quantities::device;
+use super::quantities::{device, whole};
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_LAYOUT)]
@@ -22,7 +22,7 @@ pub(crate) struct LayoutArgs {
     pub(crate) extents: bool,
     /// Measure about this many files, drawn at random in runs of neighbours, and give intervals;
     /// for trees of many millions of files.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX))]
     pub(crate) sample: Option<u64>,
     /// The seed that decides which files are drawn.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "sample")]
@@ -42,7 +42,7 @@ pub(crate) struct LayoutArgs {
     pub(crate) on: Option<PathBuf>,
     /// With --fresh-copy: how many times each of the two is read.
     #[arg(long, value_name = "N", default_value_t = 3, requires = "fresh_copy",
-          value_parser = clap::value_parser!(u32).range(1..=1000))]
+          value_parser = whole::<u32>(1..=1000))]
     pub(crate) repeat: u32,
     /// With --on DEVICE: allow it to be erased, whatever it contains.
     #[arg(long, value_name = "DEVICE", requires = "on", value_parser = device())]

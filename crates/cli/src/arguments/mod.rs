@@ -50,8 +50,8 @@ pub(crate) use lab::{CleanArgs, DiskArgs, LabArgs, LabVerb};
 pub(crate) use layout::LayoutArgs;
 pub(crate) use links::LinksArgs;
 pub(crate) use output::{OutputArgs, format_of};
-use quantities::period;
 pub(crate) use quantities::{metric_names, percentage, size, width};
+use quantities::{period, whole};
 use settings::argument;
 pub(crate) use settings::{settings, settings_of_words};
 pub(crate) use sharing::{MergeArgs, PackArgs, RepeatArgs};
@@ -420,7 +420,7 @@ pub(crate) struct NativeRunArgs {
     pub(crate) layout: bool,
     /// Also measure the layout after every N tasks; this counts towards the time of the phase but
     /// not of the tasks.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=u32::MAX))]
     pub(crate) layout_every: Option<u32>,
     /// Keep the trees instead of removing them at the end.
     #[arg(long)]
@@ -451,7 +451,7 @@ pub(crate) struct CheckArgs {
     pub(crate) check: bool,
     /// Number of runs by each of them.
     #[arg(long, value_name = "N", default_value_t = 3, requires = "check",
-        value_parser = clap::value_parser!(u32).range(1..=1000))]
+        value_parser = whole::<u32>(1..=1000))]
     pub(crate) turns: u32,
     /// The output format: terminal, plain, markdown, html, csv or json.
     #[arg(long, requires = "check")]
@@ -480,7 +480,7 @@ pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
     let all = own.subcommands(classic);
     let old = old_names(workloads);
     let (short, long) = (help::short(&all, &old), help::long(&all, &old));
-    all.before_help(short).before_long_help(long)
+    help::with_short_options(all).before_help(short).before_long_help(long)
 }
 
 /// Names of the imitated tools.

@@ -1,8 +1,11 @@
 //! Values of treering's own options that have a unit, and names of devices.
 
 use std::ffi::OsString;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -85,13 +88,26 @@ pub(super) fn rate(text: &str) -> Result<u64, String> {
 }
 
 /// Parser of a page width; narrower pages cannot be laid out.
-pub(crate) fn width() -> clap::builder::RangedI64ValueParser<u16> {
-    clap::value_parser!(u16).range(40..=1000)
+pub(crate) fn width() -> impl Fn(&str) -> Result<u16, String> + Clone {
+    whole(40..=1000)
+}
+
+/// Parser of a whole number of a range; a refusal says the range.
+pub(super) fn whole<N>(range: RangeInclusive<N>) -> impl Fn(&str) -> Result<N, String> + Clone
+where
+    N: Display + FromStr + PartialOrd + Clone,
+{
+    move |text| {
+        let number = text.parse::<N>().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| {
+            format!("write a whole number from {} to {}", range.start(), range.end())
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{latency, percentage, period, rate, size};
+    use super::{latency, percentage, period, rate, size, whole};
     use std::time::Duration;
 
     #[test]
@@ -112,6 +128,19 @@ mod tests {
         }
         assert_eq!((rate("20k").unwrap(), rate("1").unwrap()), (20_000, 1));
         assert!(rate("0").is_err() && rate("200M").is_err() && rate("fast").is_err());
+    }
+
+    #[test]
+    fn a_refused_whole_number_tells_the_range() {
+        let rounds = whole::<u16>(1..=1000);
+        assert_eq!((rounds("1"), rounds("1000")), (Ok(1), Ok(1000)));
+        for wrong in ["ten", "0", "1001", "0.5", "-1", "", "99999999999"] {
+            assert_eq!(
+                rounds(wrong).unwrap_err(),
+                "write a whole number from 1 to 1000",
+                "{wrong}"
+            );
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Converts the options of a workload to clap arguments, and the parsed values to settings.
 
-use super::CompareArgs;
+use super::{AnyRunArgs, CompareArgs, NativeRunArgs};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, ArgMatches, Args as _, Command};
 use treering_conduct::plan::shipped_files;
@@ -93,14 +93,26 @@ pub(crate) fn settings_of_words(
             _ => None,
         };
         let own = unknown.filter(|word| is_of_compare(word));
+        let of_run = unknown.filter(|word| is_of_run(word));
         let hint = match (own, meant) {
             (Some(own), _) => format!("`{own}` is an option of treering: put it before the `--`"),
+            (None, _) if of_run.is_some() => {
+                let word = of_run.unwrap_or_default();
+                format!("`{word}` is an option of `treering run`, not of a comparison")
+            }
             (None, Some(meant)) => format!("did you mean `--{meant}`?"),
             (None, None) => "workload options follow `--`, as for `treering run`".to_owned(),
         };
         crate::failure::Failure::new(crate::failure::Kind::Usage, first).hint(hint)
     })?;
     Ok(settings(specs, &matches))
+}
+
+/// True if the word is an option of `treering run`, and no option of workloads.
+fn is_of_run(word: &str) -> bool {
+    let own = NativeRunArgs::augment_args(AnyRunArgs::augment_args(Command::new("run")));
+    let name = word.trim_start_matches('-');
+    own.get_arguments().any(|argument| argument.get_long() == Some(name))
 }
 
 /// True if the word is an option of `treering compare` itself.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::quantities::device;
+use super::quantities::{device, whole};
 use super::{OutputArgs, StoreArgs};
 
 #[derive(Debug, Args)]
@@ -100,7 +100,7 @@ pub(crate) struct RepeatArgs {
     #[arg(long, value_name = "KERNEL")]
     pub(crate) kernel: Vec<String>,
     /// Number of rounds [default: as many as the pack has].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=10_000))]
     pub(crate) rounds: Option<u32>,
     /// Allow this block device to be erased, whatever it contains; may be given several times.
     #[arg(long, value_name = "DEVICE", value_parser = device())]

@@ -7,7 +7,7 @@ use treering_fio::Fio;
 use treering_model::workloads::load::LatencyBound;
 use treering_script::Workload;
 
-use super::quantities::{latency, period, rate};
+use super::quantities::{latency, period, rate, whole};
 use super::settings::argument;
 use super::{FIO, OutputArgs, RepeatArgs, StoreArgs};
 
@@ -106,7 +106,7 @@ pub(crate) struct LoadArgs {
     pub(crate) precision: String,
     /// Begin no probe after this many minutes, and report what is known then.
     #[arg(long, value_name = "N", default_value_t = 10,
-        value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        value_parser = whole::<u32>(1..=10_000))]
     pub(crate) minutes: u32,
     #[command(flatten)]
     pub(crate) page: OutputArgs,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::quantities::device;
+use super::quantities::{device, whole};
 use super::{OutputArgs, StoreArgs, quantities};
 
 #[derive(Debug, Args)]
@@ -29,11 +29,11 @@ pub(crate) struct WatchArgs {
     pub(crate) kernel: Option<PathBuf>,
     /// Rounds of a point: in each, every variant runs once, in random order.
     #[arg(long, default_value_t = 5, value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=1000))]
+        value_parser = whole::<u32>(1..=1000))]
     pub(crate) rounds: u32,
     /// Number of points to measure, one after the other.
     #[arg(long, default_value_t = 1, value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=1000))]
+        value_parser = whole::<u32>(1..=1000))]
     pub(crate) points: u32,
     /// Continue the series although the anchor is not what it was at the last point.
     #[arg(long, requires = "anchor")]

@@ -143,7 +143,7 @@ fn directories_are_compared_in_rounds_and_left_empty() {
         (&"a".into(), &"b".into())
     );
     assert!(document["comparisons"].as_array().unwrap().iter().all(|one| one["pairs"] == 2));
-    assert!(ran.stderr.contains("  after 2 rounds, b / a: "), "{ran}");
+    assert!(ran.stderr.contains("  after 2 rounds, b against a: "), "{ran}");
     let kept = trials(&results.path());
     let expected = [
         ((0, CellRole::WarmUp, "a"), 1),

@@ -1,6 +1,8 @@
 //! Announcement of the comparisons of a plan: each contender with its baseline, on the primary
 //! metrics of the jobs.
 
+use treering_model::counted;
+
 use crate::plan::{ComparedTrialSet, Plan, PlannedJob};
 
 /// Maximum number of metrics of a job that are listed by name.
@@ -13,6 +15,16 @@ const CONTENDERS_SHOWN: usize = 6;
 /// Line about the comparisons of a plan.
 pub(crate) fn announcement(plan: &Plan) -> String {
     let sets = plan.compared_sets();
+    if plan.is_sweep_of_one() {
+        let metrics: Vec<String> =
+            plan.jobs.iter().filter_map(|job| metric_names(job, plan)).collect();
+        let metrics = metrics.first().cloned().unwrap_or_else(|| "no primary metric".to_owned());
+        let more = match plan.jobs.len() {
+            1 => String::new(),
+            jobs => format!(" and the same of {}", counted(jobs - 1, "more job")),
+        };
+        return format!("will measure: {metrics}{more}, on {}", plan.variants[0].name);
+    }
     let pairs = match sets.as_slice() {
         [alone] => format!("{}, which is alone, with itself under another kernel", alone.name),
         sets => compared_pairs(sets).join("; "),

@@ -9,7 +9,7 @@ use treering_script::{ScaleUnit, TargetFacts, WorkScale, Workload};
 use crate::cells::PlannedCell;
 use crate::failure::Failure;
 use crate::host::{ResultStore, WarmUpTrial};
-use crate::plan::{ChangedJob, Plan, PlannedJob};
+use crate::plan::{ChangedJob, Plan, PlannedJob, Stopping};
 use crate::room::shortage;
 
 /// Target of a phase in seconds for jobs whose size the plan does not state.
@@ -98,6 +98,9 @@ fn sized_jobs(
     store: &dyn ResultStore,
 ) -> Result<Vec<Option<SizedJob>>, Failure> {
     let baselines = plan.job_baselines();
+    let warm_ups = done.iter().filter(|(cell, _)| cell.role == CellRole::WarmUp);
+    let warm_ups = store.warm_ups(&warm_ups.map(|(_, trial)| *trial).collect::<Vec<TrialId>>())?;
+    let growth = growth_within_time(&plan.stopping, &warm_ups);
     let sized = |(place, planned): (usize, &PlannedJob)| -> Result<Option<SizedJob>, Failure> {
         let Some((scale, seconds)) = target(plan, planned) else { return Ok(None) };
         // Jobs that are compared with one another get the same work, scaled by the fastest trial.
@@ -109,8 +112,10 @@ fn sized_jobs(
         let trials = store.warm_ups(&trials.collect::<Vec<TrialId>>())?;
         let measured = trials.iter().filter_map(|trial| measured_seconds(trial, &scale));
         let Some(measured) = measured.min_by(f64::total_cmp) else { return Ok(None) };
-        let target_value = scale.value_for(measured, seconds);
-        if target_value == scale.value {
+        let wanted = scale.value_for(measured, seconds);
+        let most = growth.map_or(wanted, |growth| grown(&scale, growth));
+        let target_value = wanted.min(most);
+        if target_value == scale.value || wanted > scale.value && most <= scale.value {
             return Ok(None);
         }
         let with = |value| scaled(planned, (&scale, value), workloads);
@@ -122,10 +127,36 @@ fn sized_jobs(
             largest(scale.value, target_value, fits)
         };
         let Some(job) = with(value).filter(|_| value > scale.value) else { return Ok(None) };
-        let words = words(&scale, value, seconds, value == target_value);
+        let reason = match (value == target_value, &plan.stopping) {
+            (true, Stopping::Time { minutes, fewest, .. }) if wanted > most => {
+                format!("as much as lets {fewest} rounds fit into {minutes} min")
+            }
+            (true, _) => format!("so that the fastest variant's phase takes {seconds} s"),
+            (false, _) => format!("as much as fits; a phase of {seconds} s needs more room"),
+        };
+        let words = words(&scale, value, &reason);
         Ok(Some(SizedJob { job, words }))
     };
     plan.jobs.iter().enumerate().map(sized).collect()
+}
+
+/// Factor by which the work of the warm-up may grow so that the fewest rounds of all variants, the
+/// slow ones included, fit into the time of the plan; `None` without a limit of time.
+fn growth_within_time(stopping: &Stopping, warm_ups: &[WarmUpTrial]) -> Option<f64> {
+    let Stopping::Time { minutes, fewest, .. } = stopping else { return None };
+    let phases = warm_ups.iter().flat_map(|trial| &trial.phases);
+    let round_seconds: f64 = phases.map(|(_, seconds)| seconds).sum();
+    let most_seconds = minutes * 60.0 / f64::from((*fewest).max(1));
+    (round_seconds > 0.0).then(|| most_seconds / round_seconds)
+}
+
+/// Value of the option after the work grew by this factor.
+fn grown(scale: &WorkScale, growth: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most u64::MAX")]
+    let value = (scale.value as f64 * growth) as u64;
+    // Two significant digits, as in other sizes, downwards.
+    let step = 10_u64.pow(value.max(1).ilog10().saturating_sub(1));
+    value / step * step
 }
 
 /// Returns the job with another value of the option. The forms that variants give it are scaled by
@@ -223,7 +254,7 @@ fn largest(least: u64, most: u64, fits: impl Fn(u64) -> bool) -> u64 {
     low
 }
 
-fn words(scale: &WorkScale, value: u64, seconds: f64, is_whole: bool) -> String {
+fn words(scale: &WorkScale, value: u64, why: &str) -> String {
     let (from, to) = match scale.unit {
         ScaleUnit::Amount { name, each } => {
             let amount = |value: u64| thousands(&value.saturating_mul(each).to_string());
@@ -231,11 +262,6 @@ fn words(scale: &WorkScale, value: u64, seconds: f64, is_whole: bool) -> String 
         }
         ScaleUnit::Bytes => (mebibytes(scale.value), mebibytes(value)),
         ScaleUnit::Seconds => (format!("{} s", scale.value), format!("{value} s")),
-    };
-    let why = if is_whole {
-        format!("so that the fastest variant's phase takes {seconds} s")
-    } else {
-        format!("as much as fits; a phase of {seconds} s needs more room")
     };
     format!("{from} → {to}, {why}")
 }
@@ -249,9 +275,10 @@ mod tests {
     use treering_script::{ScaleUnit, WorkScale};
 
     use super::{
-        WarmUpTrial, available_space, largest, last_baseline, measured_seconds, scaled,
-        scaled_value, words,
+        WarmUpTrial, available_space, grown, growth_within_time, largest, last_baseline,
+        measured_seconds, scaled, scaled_value, words,
     };
+    use crate::plan::Stopping;
     use crate::plan::document::{Known, read};
 
     const SCALE: WorkScale = WorkScale {
@@ -275,6 +302,18 @@ mod tests {
             [("setup", 9.0), ("iteration 1", 0.5), ("iteration 2", 0.25), ("unlink 1", 7.0)];
         assert_eq!(measured_seconds(&trial(&phases, 0), &SCALE), Some(0.75));
         assert_eq!(measured_seconds(&trial(&phases[..1], 0), &SCALE), None);
+    }
+
+    #[test]
+    fn work_grows_only_as_far_as_the_slow_variant_lets_rounds_fit_into_the_time() {
+        let stopping = Stopping::Time { minutes: 1.0, fewest: 6, most: 20 };
+        // A round of both takes 2 s, and six rounds may take 10 s each.
+        let trials = [trial(&[("create", 0.1)], 0), trial(&[("create", 1.4), ("unlink", 0.5)], 0)];
+        let growth = growth_within_time(&stopping, &trials).unwrap();
+        assert!((growth - 5.0).abs() < 1e-9, "{growth}");
+        assert_eq!(grown(&WorkScale { value: 2469, ..SCALE }, growth), 12_000);
+        assert_eq!(growth_within_time(&Stopping::Fixed { rounds: 6 }, &trials), None);
+        assert_eq!(growth_within_time(&stopping, &[]), None);
     }
 
     #[test]
@@ -338,11 +377,11 @@ mod tests {
 
     #[test]
     fn sizes_are_described_in_their_own_units() {
-        let whole = words(&SCALE, 61, 5.0, true);
-        assert_eq!(whole, "4,000 → 61,000 files, so that the fastest variant's phase takes 5 s");
+        let whole = words(&SCALE, 61, "so that it fits");
+        assert_eq!(whole, "4,000 → 61,000 files, so that it fits");
         let of_time = WorkScale { unit: ScaleUnit::Seconds, ..SCALE };
-        assert!(words(&of_time, 5, 5.0, true).starts_with("4 s → 5 s, "));
+        assert!(words(&of_time, 5, "").starts_with("4 s → 5 s, "));
         let of_bytes = WorkScale { unit: ScaleUnit::Bytes, value: 1 << 28, ..SCALE };
-        assert!(words(&of_bytes, 1 << 32, 5.0, false).starts_with("256 MiB → 4,096 MiB, as much"));
+        assert!(words(&of_bytes, 1 << 32, "as much").starts_with("256 MiB → 4,096 MiB, as much"));
     }
 }

@@ -30,6 +30,12 @@ impl Plan {
         self.job_baselines().iter().any(Option::is_some)
     }
 
+    /// True if the plan only sweeps the jobs of a single variant, so that nothing is compared.
+    pub fn is_sweep_of_one(&self) -> bool {
+        let is_swept = self.jobs.len() > 1 && self.jobs.iter().all(|job| job.name.contains('='));
+        self.variants.len() == 1 && is_swept && !self.compares_jobs()
+    }
+
     /// Sets of trials that are compared, a baseline before the sets that are compared with it.
     pub fn compared_sets(&self) -> Vec<ComparedTrialSet> {
         let jobs = self.job_baselines();

@@ -1,7 +1,7 @@
 //! Primary comparisons of a plan, known before it runs: the primary metrics of each job, the number
 //! of comparisons corrected together, and the minimum number of rounds.
 
-use treering_model::{Metric, Variant};
+use treering_model::{Metric, Variant, counted};
 use treering_stats::{ALPHA, RECOMMENDED_LOOKS, StoppingRule, smallest_rounds};
 
 use super::contrasts::{baselines, job_baselines};
@@ -72,14 +72,15 @@ impl Plan {
         let most = self.stopping.most_rounds();
         if most < needed {
             return Some(format!(
-                "{most} rounds cannot show a difference: {comparisons} at least {needed}"
+                "{} cannot show a difference: {comparisons} at least {needed}",
+                counted(most, "round")
             ));
         }
         let first = self.stopping.first_end();
         (first < needed).then(|| {
             format!(
-                "after {first} rounds no difference can be shown yet: {comparisons} need at \
-                 least {needed}"
+                "after {} no difference can be shown yet: {comparisons} at least {needed}",
+                counted(first, "round")
             )
         })
     }

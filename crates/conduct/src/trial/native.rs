@@ -10,7 +10,7 @@ use treering_engine::{
     EngineOptions, HANDICAP_PERCENT_MAX, LatencyMode, PayloadKind, RunProgress, Target,
 };
 use treering_lab::{EraseList, Lab, OwnedDirectory, RemountableFilesystem, RunTree};
-use treering_model::{TrialId, TrialSink};
+use treering_model::{TrialId, TrialSink, counted};
 use treering_observe::layout::LayoutSchedule;
 use treering_observe::{FunctionName, ObserverOptions};
 use treering_script::{ClassicPayload, Footprint, Job, JobRecord, Settings, TargetFacts, Workload};
@@ -328,11 +328,11 @@ fn announcement(job: &dyn Job, place: &OwnedDirectory) -> Result<String, Failure
         return Ok(format!("{path}: what will be written is not known; {free} are free"));
     }
     Ok(format!(
-        "{}: {} files, {} will be written; at most {} files and {} at a time; {} are free",
+        "{}: {}, {} will be written; at most {} and {} at a time; {} are free",
         place.target().path().display(),
-        footprint.written_files,
+        counted(footprint.written_files, "file"),
         in_unit(footprint.written_bytes),
-        footprint.peak_files,
+        counted(footprint.peak_files, "file"),
         in_unit(footprint.peak_block_bytes),
         in_unit(facts.free_bytes)
     ))

@@ -31,6 +31,14 @@ pub enum LabError {
         /// The path.
         path: PathBuf,
     },
+    /// No modelled disk has a name.
+    #[error("there is no disk {name:?}: {words}")]
+    NoDisk {
+        /// The name.
+        name: String,
+        /// The nearest known name, and all known ones.
+        words: String,
+    },
     /// No image is saved under a name.
     #[error("there is no saved image '{name}'")]
     NoImage {
@@ -116,6 +124,7 @@ impl LabError {
             )),
             Self::Device(error) => error.hint(),
             Self::Reboot(error) => error.hint(),
+            Self::NoDisk { .. } => None,
             Self::NoImage { name, known } => Some(image_hint(name, known)),
             Self::ReadOnly { .. } => Some("remount it read-write".to_owned()),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {

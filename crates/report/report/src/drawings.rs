@@ -82,7 +82,10 @@ fn subject(chart: &Chart) -> String {
 fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.chars() {
-        if c.is_ascii_alphanumeric() {
+        let letters = in_ascii(c);
+        if !letters.is_empty() {
+            slug.push_str(letters);
+        } else if c.is_ascii_alphanumeric() {
             slug.push(c.to_ascii_lowercase());
         } else if !slug.is_empty() && !slug.ends_with('-') {
             slug.push('-');
@@ -94,6 +97,17 @@ fn slug(text: &str) -> String {
     slug.trim_end_matches('-').to_owned()
 }
 
+/// German letters as they are written in ASCII; empty for other characters.
+const fn in_ascii(c: char) -> &'static str {
+    match c {
+        'ä' | 'Ä' => "ae",
+        'ö' | 'Ö' => "oe",
+        'ü' | 'Ü' => "ue",
+        'ß' => "ss",
+        _ => "",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::slug;
@@ -103,6 +117,7 @@ mod tests {
         assert_eq!(slug("compilebench (native): files=1000"), "compilebench-native-files-1000");
         assert_eq!(slug("create MiB/s"), "create-mib-s");
         assert_eq!(slug("../../etc/passwd\0\n"), "etc-passwd");
+        assert_eq!(slug("Über Straße"), "ueber-strasse");
         assert_eq!(slug("木"), "");
         assert_eq!(slug(&"long ".repeat(40)).len(), 48);
     }

@@ -28,6 +28,7 @@ pub(crate) fn plain(text: &str) -> String {
             '×' => safe.push('x'),
             '▲' => safe.push('+'),
             '▼' => safe.push('-'),
+            '→' => safe.push_str("->"),
             '±' => safe.push_str("+-"),
             '≤' => safe.push_str("<="),
             '≥' => safe.push_str(">="),

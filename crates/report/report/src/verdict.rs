@@ -3,15 +3,17 @@
 
 use treering_analysis::compare::Verdict;
 
-/// Name of the verdict with its sign.
+/// Verdict in words with its sign.
 pub(crate) fn words(verdict: Verdict) -> String {
+    if verdict == Verdict::SingleRun {
+        return "ran once".to_owned();
+    }
     let sign = match verdict {
         Verdict::Better => "▲ ",
         Verdict::Worse => "▼ ",
         Verdict::Small => "~ ",
         Verdict::Same => "= ",
-        Verdict::Unclear => "? ",
-        Verdict::SingleRun => "",
+        Verdict::Unclear | Verdict::SingleRun => "? ",
     };
     format!("{sign}{}", verdict.name())
 }

@@ -5,8 +5,9 @@ use treering_model::TrialId;
 use crate::values::fields;
 use crate::{Store, StoreError};
 
-/// Minimum length of a printed prefix: shorter ones are hard to recognise.
-const SHORTEST: usize = 8;
+/// Minimum length of a printed prefix: the whole time of the id, in milliseconds, so that no later
+/// trial makes a printed prefix ambiguous.
+const SHORTEST: usize = 13;
 
 /// Maximum number of trials listed for an ambiguous prefix.
 const MOST_CANDIDATES: u32 = 10;
@@ -51,7 +52,7 @@ impl Store {
         }
     }
 
-    /// Number of leading characters, at least 8, that make every trial id of the store unique.
+    /// Number of leading characters, at least 13, that make every trial id of the store unique.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -60,7 +61,8 @@ impl Store {
         Ok((0..ids.len()).map(|at| unique_len(&ids, at)).max().unwrap_or(SHORTEST))
     }
 
-    /// Shortest unique prefix, of at least 8 characters, for each of the trials.
+    /// Shortest unique prefix, of at least 13 characters, for each of the trials. Trials that are
+    /// recorded later do not begin with it.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -139,12 +141,17 @@ mod tests {
 
     #[test]
     fn prefix_length_depends_on_the_neighbours() {
-        let sorted =
-            ["00000000-0000", "00000000-1000", "11111111-0000", "11111111-0001"].map(str::to_owned);
+        let sorted = [
+            "00000000-0000-7000",
+            "00000000-1000-7000",
+            "11111111-0000-7000",
+            "11111111-0000-7001",
+        ];
+        let sorted = sorted.map(str::to_owned);
         let lens = (0..sorted.len()).map(|at| unique_len(&sorted, at)).collect::<Vec<_>>();
-        assert_eq!(lens, [10, 10, 13, 13]);
-        assert_eq!(unique_len(&["0192a3b4-c5".to_owned()], 0), 8);
-        let dash = ["00000000-0", "00000000a"].map(str::to_owned);
-        assert_eq!(unique_len(&dash, 0), 10);
+        assert_eq!(lens, [13, 13, 18, 18], "at least the whole time");
+        assert_eq!(unique_len(&["0192a3b4-c5".to_owned()], 0), 11);
+        let dash = ["00000000-0000-7", "00000000-0000a"].map(str::to_owned);
+        assert_eq!(unique_len(&dash, 0), 15, "no dash at the end");
     }
 }

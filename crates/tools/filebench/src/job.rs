@@ -155,7 +155,16 @@ impl BenchJob {
         let mut options = NativeOptions::read(settings)?;
         let Some(named) = &options.workload else {
             let names: Vec<_> = names().collect();
-            return Err(ConfigError::new("no workload is given").hint(format!(
+            let is_personality = |set: &&String| {
+                set.rsplit_once('=').is_some_and(|(_, value)| names.contains(&value))
+            };
+            // A plan sets keys that are no options as variables, even misspelt ones.
+            let misspelt =
+                options.set.iter().find(is_personality).map_or_else(String::new, |set| {
+                    format!(": `{set}` sets a variable, and the option is called `workload`")
+                });
+            let message = format!("no workload is given{misspelt}");
+            return Err(ConfigError::new(message).hint(format!(
                 "treering run filebench NAME --dir DIR, in a plan options = {{ workload = \"NAME\" \
                  }}; personalities are {}; or a file's path",
                 names.join(", ")

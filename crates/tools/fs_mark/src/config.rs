@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use treering_model::nearest::nearest;
 use treering_script::{ConfigError, RunRequest, Settings, WorkerKind};
 
 use super::methods::{SubdirPolicy, SyncMethod};
@@ -147,7 +148,12 @@ pub(super) fn native(
     let word = &options.sync_method;
     let Some(sync) = SyncMethod::from_text(word) else {
         let words: Vec<&str> = SyncMethod::ALL.iter().map(|method| method.word()).collect();
-        return refuse(format!("--sync-method: '{word}' is not one of: {}", words.join(", ")));
+        let message = format!("--sync-method: '{word}' is not one of: {}", words.join(", "));
+        let meant = nearest(word, words).map(|meant| format!("did you mean `{meant}`?"));
+        return Err(match meant {
+            Some(hint) => ConfigError::new(message).hint(hint),
+            None => ConfigError::new(message),
+        });
     };
     let (workers, roots) = (options.threads, options.dirs);
     if workers < roots {

@@ -34,6 +34,66 @@ const GROUPS: [VerbGroup; 4] = [
     VerbGroup { title: "This machine", verbs: &["lab", "links", "completions", "man", "help"] },
 ];
 
+/// Options of long commands that `-h` lists; `--help` lists all.
+const SHORT_OPTIONS: [(&str, &[&str]); 2] = [
+    (
+        "compare",
+        &[
+            "list",
+            "filesystems",
+            "directories",
+            "workload",
+            "device",
+            "erase",
+            "mount",
+            "rounds",
+            "minutes",
+            "trace",
+            "layout",
+            "dry_run",
+            "resume",
+            "quiet",
+            "gate",
+            "output",
+            "full",
+            "help",
+        ],
+    ),
+    (
+        "age",
+        &[
+            "profile",
+            "until",
+            "live",
+            "measure_every",
+            "history",
+            "trace",
+            "label",
+            "dry_run",
+            "save",
+            "resume",
+            "quiet",
+            "help",
+        ],
+    ),
+];
+
+/// The command with a `-h` of one screen for the verbs that have many options.
+pub(super) fn with_short_options(mut command: Command) -> Command {
+    for (verb, options) in SHORT_OPTIONS {
+        command = command.mut_subcommand(verb, |verb| {
+            verb.mut_args(|arg| {
+                let is_hidden = arg.get_long().is_some()
+                    && !options
+                        .iter()
+                        .any(|option| arg.get_id().as_str().replace('-', "_") == *option);
+                if is_hidden { arg.hide_short_help(true) } else { arg }
+            })
+        });
+    }
+    command
+}
+
 /// Title of the group of imitated tools, which the workloads register.
 const OLD_NAMES: &str = "Old names";
 

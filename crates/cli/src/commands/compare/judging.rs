@@ -3,18 +3,16 @@
 use std::collections::BTreeSet;
 
 use treering_analysis::compare::{
-    COMPARED_FACTS, ComparedVariant, ComparisonTerms, Factor, MetricComparison, Outcome, compare,
+    COMPARED_FACTS, ComparedVariant, ComparisonTerms, Factor, Outcome, compare,
 };
 use treering_conduct::plan::Judging;
 use treering_conduct::{Comparison, MeasuredVariant, Standing};
+use treering_report::pages::comparison::interim_lines;
 use treering_stats::StoppingRule;
 use treering_store::Store;
 
 use crate::failure::{Failure, Kind};
 use crate::storage::failure;
-
-/// Number of primary metrics of a contender that are reported after each round.
-const METRICS_SHOWN: usize = 4;
 
 /// Compares the measured trials of variants, the first of which is the baseline.
 pub(super) fn standing(
@@ -67,21 +65,6 @@ impl Comparison for ComparedRounds {
     }
 
     fn lines(&self) -> Vec<String> {
-        let line = |baseline: &str, contender: &str| {
-            let ratios: Vec<String> =
-                self.0.primary_of(contender).filter_map(in_words).take(METRICS_SHOWN).collect();
-            (!ratios.is_empty()).then(|| format!("{contender} / {baseline}: {}", ratios.join(", ")))
-        };
-        let contenders = self.0.contenders();
-        contenders.filter_map(|(baseline, contender)| line(baseline, &contender.name)).collect()
+        interim_lines(&self.0)
     }
-}
-
-fn in_words(one: &MetricComparison) -> Option<String> {
-    let estimate = one.ratio?;
-    let metric = one.metric();
-    Some(match estimate.interval {
-        Some((low, high)) => format!("{metric} {:.3} ({low:.3} to {high:.3})", estimate.value),
-        None => format!("{metric} {:.3}", estimate.value),
-    })
 }

@@ -266,6 +266,11 @@ fn page(plan: &Plan, args: &CompareArgs, campaign: Option<TrialId>) -> Result<Ex
 
 /// Shows the comparison page of a campaign.
 fn page_of(plan: &Plan, args: &CompareArgs, campaign: TrialId) -> Result<ExitCode, Failure> {
+    if plan.is_sweep_of_one() {
+        let name = super::trial::quoted(&plan.name);
+        let why = format!("the curves of this sweep: treering plan sweep --plan {name}");
+        return Ok(report::nothing_compared(&args.page, &why));
+    }
     if plan.variants.len() < 2 && !plan.compares_jobs() {
         let why = format!(
             "here one variant has nothing to be compared with; `treering report --plan {} --by \

@@ -3,6 +3,7 @@
 mod keeper;
 mod strict;
 
+use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
@@ -156,7 +157,9 @@ fn show(rows: &[ImportedRow], notes: &[String], args: &ImportArgs) -> Result<(),
 /// output is none.
 fn nothing_found(files: &[ImportFile]) -> Failure {
     let known = format!("supported logs: {}", tools().collect::<Vec<_>>().join(", "));
-    let mut remarks = remarks(files).into_iter();
+    // Texts inside a program can begin like an output.
+    let are_programs = files.iter().all(|file| is_program(&file.path));
+    let mut remarks = remarks(files).into_iter().filter(|_| !are_programs);
     match remarks.next() {
         Some(first) => Failure::usage(first).hint(remarks.next().unwrap_or(known)),
         None => {
@@ -165,6 +168,13 @@ fn nothing_found(files: &[ImportFile]) -> Failure {
             Failure::usage(message).hint(known)
         }
     }
+}
+
+/// True if a file is a program in the format of Linux.
+fn is_program(path: &Path) -> bool {
+    let mut first = [0; 4];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    read.is_ok() && first == *b"\x7fELF"
 }
 
 /// Failure for a file that cannot be imported.

@@ -8,11 +8,14 @@ use treering_conduct::load::{LoadOptions, LoadResult, search_load, seed};
 use treering_fio::Fio;
 use treering_model::TrialId;
 use treering_model::workloads::load::Probe;
+use treering_report::PageOrigin;
 use treering_report::pages::history::load::{LoadData, LoadView, page, probe_line};
 use treering_script::{Settings, Workload};
 use treering_stats::LoadAnswer;
+use treering_store::LoadDetail;
 
 use super::compare::PlanStore;
+use super::typed::typed_again;
 use super::{native, output};
 use crate::arguments::{AnyRunArgs, LoadArgs, NativeRunArgs, percentage, settings};
 use crate::classic_output::say;
@@ -56,8 +59,12 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             bounds: &options.bounds,
             recorded: result.recorded,
         };
-        let page = page(&view, &names(&result, &any)?);
+        let (names, origin) = stored(&result, &any)?;
+        let page = page(&view, &names, origin);
         output::write_or_data(&page, &LoadData::new(&view), &args.page)?;
+        if let Some(path) = args.page.output.as_deref().filter(|_| !own.quiet) {
+            say(&format!("page: {}", path.display()));
+        }
     }
     Ok(match (result.is_interrupted, result.answer) {
         (true, _) => ExitCode::from(Kind::Interrupted.code()),
@@ -104,12 +111,19 @@ impl ParsedLoad {
     }
 }
 
-/// Short names of the probes in the store; probes that the store does not hold are omitted.
-fn names(result: &LoadResult, any: &AnyRunArgs) -> Result<BTreeMap<TrialId, String>, Failure> {
+/// Short names of the probes in the store, and their origin for the foot of the page; probes that
+/// the store does not hold are omitted.
+fn stored(
+    result: &LoadResult,
+    any: &AnyRunArgs,
+) -> Result<(BTreeMap<TrialId, String>, Option<PageOrigin>), Failure> {
     let store = if any.no_store { None } else { open_to_read(any.store.as_deref())? };
-    let Some(store) = store else { return Ok(BTreeMap::new()) };
+    let Some(store) = store else { return Ok((BTreeMap::new(), None)) };
     let probes = result.probes.iter().chain(&result.idle);
     let ids: Vec<TrialId> = probes.map(|probe| probe.trial).collect();
     let names = store.short_ids(&ids).map_err(|error| failure(&error))?;
-    Ok(ids.into_iter().zip(names).collect())
+    let trials = store.load_many(&ids, LoadDetail::Headlines).map_err(|error| failure(&error))?;
+    let origin = PageOrigin::of_trials(trials.iter())
+        .with_command("The same search", &typed_again(std::env::args_os()));
+    Ok((ids.into_iter().zip(names).collect(), Some(origin)))
 }

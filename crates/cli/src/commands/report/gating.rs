@@ -4,6 +4,7 @@
 use std::process::ExitCode;
 
 use treering_analysis::compare::{ComparisonCautionCode, Gate, Outcome};
+use treering_model::nearest::suggestion;
 use treering_report::pages::gate::{gate_reasons, gate_sentence, gate_unclear};
 
 use crate::arguments::PageArgs;
@@ -68,6 +69,6 @@ fn accepted(name: &str) -> Result<ComparisonCautionCode, Failure> {
             format!("--accept: '{name}' is not a caution about comparisons")
         };
         let names: Vec<&str> = counting().map(ComparisonCautionCode::name).collect();
-        Failure::usage(message).hint(format!("one of: {}", names.join(", ")))
+        Failure::usage(message).hint(suggestion(name, &names, "one of"))
     })
 }

@@ -377,6 +377,11 @@ pub(super) fn fault(refused: ValueError) -> Fault {
 
 fn about_key(title: &str, keys: &[&str], key: &str) -> String {
     let listed = format!("{title} has: {}", keys.join(", "));
+    if key == "personality" {
+        return "a personality goes into the options of the job, with workload = \"filebench\": \
+                options = { workload = \"varmail\" }"
+            .to_owned();
+    }
     if let Some(meant) = nearest(key, keys.iter().copied()) {
         return format!("did you mean `{meant}`? {listed}");
     }

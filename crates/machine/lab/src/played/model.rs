@@ -37,8 +37,7 @@ impl PlayedModel {
             None => {
                 let known: Vec<&str> = ModelledDisk::names().collect();
                 let words = suggestion(name, &known, "give the path of a TOML file, or one of");
-                let message = format!("there is no disk {name:?}: {words}");
-                return Err(unfit(message));
+                return Err(LabError::NoDisk { name: name.to_owned(), words });
             }
         };
         Self::read(name, &text).map_err(|error| unfit(format!("disk {name:?}: {error}")))

@@ -10,7 +10,7 @@ mod planned_terms;
 use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
-use treering_model::{BASELINE_FACT, Cell, CellRole, Trial, TrialId};
+use treering_model::{BASELINE_FACT, Cell, CellRole, Trial, TrialId, counted};
 
 use self::jobs_apart::{is_as_the_plan_says, set_jobs_apart};
 pub use self::loading::ComparedTrials;
@@ -231,8 +231,9 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
         let rounds = self.candidates.iter().filter(|one| !one.is_beside());
         let values = rounds.filter_map(|one| Some(one.grouping_value(factor)?.1));
         let values: BTreeSet<&str> = values.filter(|value| !value.is_empty()).collect();
-        (values.len() < 2)
-            .then(|| format!("the trials have {} values of {}", values.len(), factor.name()))
+        (values.len() < 2).then(|| {
+            format!("the trials have {} of {}", counted(values.len(), "value"), factor.name())
+        })
     }
 
     /// Selected variants: the baseline first, then the contenders.
@@ -480,7 +481,11 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
             variants.insert(0, baseline);
         }
         if variants.len() < 2 {
-            let said = format!("the trials have {} values of {}", variants.len(), factor.name());
+            let said = format!(
+                "the trials have {} of {}",
+                counted(variants.len(), "value"),
+                factor.name()
+            );
             let out = match self.excluded.len() {
                 0 => String::new(),
                 out => format!(" (excluded trials: {out})"),

@@ -54,6 +54,18 @@ impl<P: CellPaint> Cells<P> {
         Self { first, looks, cell_bytes, grid }
     }
 
+    /// The same cells on another grid.
+    pub(super) fn on_grid(&self, grid: CellGrid) -> Self {
+        let blank = self.first % grid.columns;
+        let looks = std::iter::repeat_n(None, blank).chain(self.looks.iter().copied());
+        Self {
+            first: self.first - blank,
+            looks: looks.collect(),
+            cell_bytes: self.cell_bytes,
+            grid,
+        }
+    }
+
     fn rows(&self) -> usize {
         self.looks.len().div_ceil(self.grid.columns)
     }

@@ -98,7 +98,10 @@ impl Figure {
     pub(super) fn words(&self) -> Markup {
         html! {
             b { (self.title) } (self.says)
-            @if !self.aside.is_empty() { " " span class="aside" { (self.aside) } }
+            // A percent sign stays with its number.
+            @if !self.aside.is_empty() {
+                " " span class="aside" { (self.aside.replace(" %", "\u{a0}%")) }
+            }
         }
     }
 

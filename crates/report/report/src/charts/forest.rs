@@ -100,6 +100,7 @@ pub(super) fn figure(forest: &Forest) -> Figure {
         let beyond = |(low, high): (f64, f64)| low < ends.0 || high > ends.1;
         row.unbounded
             || row.turned_interval().is_some_and(beyond)
+            || row.rounds.iter().any(|ratio| beyond((row.turned(*ratio), row.turned(*ratio))))
             || row.turned_ratio().is_some_and(|ratio| beyond((ratio, ratio)))
     });
     let dots = if forest.rows.iter().any(|row| !row.rounds.is_empty()) {
@@ -107,7 +108,7 @@ pub(super) fn figure(forest: &Forest) -> Figure {
     } else {
         ""
     };
-    let arrow = if clipped { " An arrow: the interval extends beyond the chart." } else { "" };
+    let arrow = if clipped { " An arrow: more lies beyond the chart." } else { "" };
     let (size, drawing) = laid_out(forest, true);
     let baseline = visible(&forest.baseline);
     Figure {
@@ -117,11 +118,7 @@ pub(super) fn figure(forest: &Forest) -> Figure {
             ", with the interval that agrees with the verdict{dots}, on a logarithmic axis. More \
              than 1, to the right, is better."
         ),
-        aside: format!(
-            "Grey band: {}, below the threshold.{arrow} Tables have ratios as measured, contender \
-             over baseline.",
-            band_words(forest)
-        ),
+        aside: format!("Grey band: {}, below the threshold.{arrow}", band_words(forest)),
         key: String::new(),
         legend: Vec::new(),
         spoken: format!("Times as good as {baseline}. {}", spoken_rows(forest)),
@@ -157,7 +154,7 @@ fn ratio_free(percent: f64) -> String {
 }
 
 /// Logarithms of the lowest and highest ratio on the axis, which covers all estimates, the band,
-/// and intervals within the stretch limit.
+/// and intervals and rounds within the stretch limit.
 fn ends(forest: &Forest) -> (f64, f64) {
     let mut ends = (0f64, 0f64);
     let mut take = |log: f64| {
@@ -176,6 +173,12 @@ fn ends(forest: &Forest) -> (f64, f64) {
     for (low, high) in forest.rows.iter().filter_map(ForestRow::turned_interval) {
         ends.0 = ends.0.min(low.ln().max(-reach).max(-FARTHEST));
         ends.1 = ends.1.max(high.ln().min(reach).min(FARTHEST));
+    }
+    for row in &forest.rows {
+        for log in row.rounds.iter().map(|ratio| row.turned(*ratio).ln()) {
+            ends.0 = ends.0.min(log.max(-reach).max(-FARTHEST));
+            ends.1 = ends.1.max(log.min(reach).min(FARTHEST));
+        }
     }
     let room = (ends.1 - ends.0) * 0.04;
     ((ends.0 - room).exp(), (ends.1 + room).exp())
@@ -360,9 +363,28 @@ fn spoken_rows(forest: &Forest) -> String {
 /// Draws a small dot for each round below the interval, from end to end of the axis.
 fn dots(row: &ForestRow, axis: &Axis, y: f64) -> Markup {
     let shown = spread(row.rounds.len(), DOTS).into_iter().map(|place| row.rounds[place]);
-    let points = shown.map(|ratio| (axis.place(row.turned(ratio)), y));
-    let path = dot_path(points);
-    html! { @if !path.is_empty() { path class="each" d=(path) {} } }
+    let ratios: Vec<f64> = shown.map(|ratio| row.turned(ratio)).collect();
+    let inside = |ratio: &&f64| (axis.low..=axis.high).contains(*ratio);
+    let path = dot_path(ratios.iter().filter(inside).map(|ratio| (axis.place(*ratio), y)));
+    let is_beyond = |end: fn(&Axis, f64) -> bool| ratios.iter().any(|ratio| end(axis, *ratio));
+    let arrow = |end: f64, back: f64| {
+        let (x, wing) = (axis.place(end), axis.place(end) + back);
+        let path = format!(
+            "M{} {}L{} {}L{} {}",
+            px(wing),
+            px(y - 3.0),
+            px(x),
+            px(y),
+            px(wing),
+            px(y + 3.0)
+        );
+        html! { path class="interval" d=(path) {} }
+    };
+    html! {
+        @if !path.is_empty() { path class="each" d=(path) {} }
+        @if is_beyond(|axis, ratio| ratio < axis.low) { (arrow(axis.low, 4.0)) }
+        @if is_beyond(|axis, ratio| ratio > axis.high) { (arrow(axis.high, -4.0)) }
+    }
 }
 
 /// Draws the interval as a line, with an arrow where it leaves the plot, and the estimate on it.

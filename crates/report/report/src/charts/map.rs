@@ -50,7 +50,7 @@ impl CellPaint for CellLook {
     }
 
     fn opacity(self) -> f64 {
-        0.25 + 0.75 * self.1 as f64 / STEPS as f64
+        0.5 + 0.5 * self.1 as f64 / STEPS as f64
     }
 }
 
@@ -60,6 +60,8 @@ pub(super) fn figure(chart: &DeviceMapChart) -> Figure {
     let looks = map.cells.iter().map(|cell| most(cell, &largest)).collect();
     let grid = if chart.is_small { SMALL } else { WIDE };
     let cells = Cells::new(looks, map.cell_bytes, grid);
+    // Letters of the wide map would be too small on a narrow screen.
+    let narrow = (!chart.is_small).then(|| cells.on_grid(SMALL));
     Figure {
         class: "map",
         title: visible(&chart.title),
@@ -78,7 +80,7 @@ pub(super) fn figure(chart: &DeviceMapChart) -> Figure {
         spoken: format!("{}, as a map of the device", visible(&chart.title)),
         size: cells.size(),
         drawing: cells.drawing(),
-        narrow: None,
+        narrow: narrow.map(|cells| (cells.size(), cells.drawing())),
         below: String::new(),
     }
 }

@@ -298,6 +298,9 @@ pub struct Curves {
     pub values: Vec<String>,
     /// Curves, one for each combination of the other keys.
     pub curves: Vec<Curve>,
+    /// Values that are not to be exceeded, drawn as lines; empty for none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<f64>,
 }
 
 /// A curve over the values of a swept key.

@@ -160,7 +160,8 @@ fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
                 @let y = axis.place(median);
                 g class=(class(place, variants)) {
                     title { (visible(&variant.name)) ": median " (shown(median, rounds.unit)) }
-                    (line("median", (ACROSS.0, y), (ACROSS.1, y)))
+                    @let (from, to) = extent(rounds, variant, &places);
+                    (line("median", (from, y), (to, y)))
                 }
             }
         }
@@ -170,6 +171,23 @@ fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
         } @else {
             @for round in 0..count { (of_round(rounds, axis, round, &places)) }
         }
+    }
+}
+
+/// Left and right end of the line of a median: the whole axis, or in a series the points of the
+/// level.
+fn extent(rounds: &Rounds, variant: &RoundsVariant, places: &RoundPlaces) -> (f64, f64) {
+    let is_series = rounds.by.is_some() && !rounds.paired && rounds.variants.len() > 1;
+    let has_value = |value: &Option<f64>| value.is_some();
+    let first = variant.values.iter().position(has_value);
+    let last = variant.values.iter().rposition(has_value);
+    match (first, last) {
+        (Some(first), Some(last)) if is_series => {
+            let half = places.slot.min(ROOM) / 2.0;
+            let clamped = |x: f64| x.clamp(ACROSS.0, ACROSS.1);
+            (clamped(places.middle(first) - half), clamped(places.middle(last) + half))
+        }
+        _ => ACROSS,
     }
 }
 

@@ -8,7 +8,7 @@ use super::packed::{DetailPage, PagePack};
 use crate::escape::visible;
 use crate::formats::html::whole;
 use crate::pages::identity::utc;
-use crate::{Block, Report};
+use crate::{Block, Chart, Report};
 
 /// Number of comparisons in a pack.
 const PACKED: usize = 4;
@@ -110,6 +110,28 @@ pub(super) fn packs(campaigns: &[ComparedCampaign]) -> Vec<PagePack> {
     details.chunks(PACKED).map(PagePack::new).collect()
 }
 
+/// Verdicts and picture of the newest comparison.
+pub(super) fn newest(overview: &Overview<'_>) -> Markup {
+    let campaign = overview.campaigns.first();
+    let forest = campaign.and_then(|campaign| {
+        campaign.report.blocks.iter().find_map(|block| match block {
+            Block::Chart(chart @ Chart::Forest(_)) => Some(chart),
+            _ => None,
+        })
+    });
+    html! {
+        @if let Some(campaign) = campaign {
+            @for (place, verdict) in campaign.verdicts.iter().enumerate() {
+                p class="lead" {
+                    @if place == 0 { "Newest comparison, " (visible(&campaign.plan)) ": " }
+                    (visible(verdict))
+                }
+            }
+            @if let Some(chart) = forest { (chart.figure()) }
+        }
+    }
+}
+
 /// Table of the comparisons in the overview.
 pub(super) fn table(overview: &Overview<'_>) -> Markup {
     html! {
@@ -120,8 +142,8 @@ pub(super) fn table(overview: &Overview<'_>) -> Markup {
                     thead {
                         tr {
                             th scope="col" { "plan" }
-                            th scope="col" { "began (UTC)" }
-                            th scope="col" class="r" { "trials" }
+                            th scope="col" class="less" { "began (UTC)" }
+                            th scope="col" class="r less" { "trials" }
                             th scope="col" { "verdict" }
                         }
                     }
@@ -133,8 +155,8 @@ pub(super) fn table(overview: &Overview<'_>) -> Markup {
                                         (visible(&campaign.plan))
                                     }
                                 }
-                                td { (utc(campaign.started_unix_ms)) }
-                                td class="r" { (campaign.trials.len()) }
+                                td class="less" { (utc(campaign.started_unix_ms)) }
+                                td class="r less" { (campaign.trials.len()) }
                                 td class="wraps verdict" {
                                     @for verdict in &campaign.verdicts {
                                         div { (visible(verdict)) }

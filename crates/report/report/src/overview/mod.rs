@@ -88,15 +88,14 @@ pub fn render<E>(
     let mut packs = series::packs(overview, &matrix, &view, &names);
     packs.extend(comparisons::packs(overview.campaigns));
     let is_judged = |series: &HistorySeries| series.points.len() >= FEWEST_POINTS;
-    // Comparisons come first if no series is long enough to be judged.
     let top = html! {
+        (comparisons::newest(overview))
         (notable::summary(overview, &notable))
+        (comparisons::table(overview))
         @if overview.history.series.iter().any(is_judged) {
             (matrix.markup(&view))
-            (comparisons::table(overview))
         } @else {
-            (comparisons::table(overview))
-            (matrix.markup(&view))
+            details { summary { "Series with too few points to be judged" } (matrix.markup(&view)) }
         }
     };
     let used: usize = packs.iter().map(PagePack::bytes).sum();

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use treering_model::metrics::is_call_latency;
+use treering_model::metrics::rates::OPERATIONS_PER_SECOND;
 use treering_model::{Ending, Metric, Scope, Unit};
 
 use crate::{Cell, Number, Tone};
@@ -71,6 +72,9 @@ pub(crate) fn in_short(metric: &Metric) -> String {
 pub(super) fn metric_words(name: &str, unit: Unit) -> String {
     let word = match unit {
         Unit::Nanoseconds if !is_call_latency(name) => "ns",
+        Unit::OpsPerSecond if name.ends_with(OPERATIONS_PER_SECOND.name) => {
+            OPERATIONS_PER_SECOND.name
+        }
         _ => unit.word(),
     };
     let tail = match name.strip_suffix(word) {
@@ -108,6 +112,11 @@ mod tests {
             metric_words("read_score_per_second_min", Unit::OpsPerSecond),
             "read score per second min"
         );
+        let rate = |name| metric_words(name, Unit::OpsPerSecond);
+        assert_eq!(rate("transaction_operations_per_second"), "transaction");
+        assert_eq!(rate("operations_per_second"), "");
+        let latency = metric_words("fsync_call_latency_p99_nanoseconds", Unit::Nanoseconds);
+        assert_eq!(latency, "fsync call latency p99");
         assert_eq!(metric_words("ns", Unit::Nanoseconds), "");
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use treering_analysis::{ImportedRun, TooFewRuns, too_few_runs};
-use treering_model::{Caution, Ending, Trial, TrialHeader, quoted};
+use treering_model::{Caution, Ending, Trial, TrialHeader, counted, quoted};
 
 use super::identity::utc;
 use crate::table::RowField;
@@ -188,14 +188,20 @@ fn of_too_few_runs(rows: &[ImportedRow]) -> Vec<String> {
         ending: &row.ending,
         primary: &row.primary,
     });
-    let note = |few: TooFewRuns| {
-        let TooFewRuns { label, runs, results, fewest } = few;
-        format!(
-            "'{label}': {runs} runs of each job; the {results} results that decide are compared \
-             together, and {fewest} runs are the fewest that can show a difference of any."
-        )
-    };
-    too_few_runs(runs).into_iter().map(note).collect()
+    // Labels with the same numbers have one note together.
+    let mut notes: Vec<(Vec<String>, String)> = Vec::new();
+    for TooFewRuns { label, runs, results, fewest } in too_few_runs(runs) {
+        let text = format!(
+            "{} of each job; the {results} results that decide are compared together, and \
+             {fewest} runs are the fewest that can show a difference of any.",
+            counted(runs, "run")
+        );
+        match notes.iter_mut().find(|(_, known)| *known == text) {
+            Some((labels, _)) => labels.push(format!("'{label}'")),
+            None => notes.push((vec![format!("'{label}'")], text)),
+        }
+    }
+    notes.into_iter().map(|(labels, text)| format!("{}: {text}", labels.join(", "))).collect()
 }
 
 /// Describes the contents of a trial.

@@ -173,6 +173,7 @@ fn measures(layout: &FileLayout) -> Table {
     let is_sample = layout.intervals.is_some();
     let intervals = layout.intervals.unwrap_or_default();
     let ratio = |value: Option<f64>| number(value, NumberStyle::Ratio);
+    let share = |value: Option<f64>| value.map_or(Cell::Missing, |value| shown_share(value).into());
     let gaps = layout.gap_bytes.map(|gaps| Number::measured(gaps.p90 as f64, Unit::Bytes).into());
     let rows: [MeasureRow; 7] = [
         (
@@ -189,22 +190,22 @@ fn measures(layout: &FileLayout) -> Table {
         ),
         (
             "layout score",
-            ratio(layout.layout_score),
+            share(layout.layout_score),
             |of| of.layout_score,
-            "blocks that directly follow the previous one of their file; 1 is best",
+            "blocks that directly follow the previous one of their file; 100 % is best",
         ),
         (
             "traversal score",
-            ratio(layout.traversal_score),
+            share(layout.traversal_score),
             |of| of.traversal_score,
-            "blocks that directly follow the previous one when the tree is read file by file; 1 \
-             is best",
+            "blocks that directly follow the previous one when the tree is read file by file; \
+             100 % is best",
         ),
         (
             "adjacent siblings",
-            ratio(layout.adjacent_siblings),
+            share(layout.adjacent_siblings),
             |of| of.adjacent_siblings,
-            "files that begin where the previous one in the directory ends; 1 is best",
+            "files that begin where the previous one in the directory ends; 100 % is best",
         ),
         ("gap p90", gaps.unwrap_or(Cell::Missing), |_| None, "between such files, 90th percentile"),
         (
@@ -214,9 +215,11 @@ fn measures(layout: &FileLayout) -> Table {
             "span of a directory's files relative to their bytes; 1 is best",
         ),
     ];
-    let range = |(low, high)| Cell::between(ratio_number(low), ratio_number(high));
     let row = |(name, value, interval, meaning): MeasureRow| {
-        let interval = interval(&intervals).map_or(Cell::Missing, range);
+        let is_share = matches!(&value, Cell::Number(number) if number.unit == "%");
+        let form = if is_share { shown_share } else { ratio_number };
+        let interval = interval(&intervals)
+            .map_or(Cell::Missing, |(low, high)| Cell::between(form(low), form(high)));
         let mut fields = vec![RowField::text("measure", name), RowField::mixed("value", value)];
         fields.extend(is_sample.then(|| RowField::mixed("low–high", interval)));
         fields.push(RowField::long_text("which is", meaning));
@@ -247,6 +250,12 @@ fn modelled(read: &ModelledRead) -> [Vec<RowField>; 2] {
 
 /// Row: name, value, accessor of the interval, and explanation.
 type MeasureRow = (&'static str, Cell, fn(&LayoutIntervals) -> Option<(f64, f64)>, &'static str);
+
+/// A share in percent, as in the sentence of the page.
+fn shown_share(share: f64) -> Number {
+    let unit = Unit::Percent.symbol().to_owned();
+    Number { value: share * 100.0, unit, style: NumberStyle::Percent }
+}
 
 fn ratio_number(value: f64) -> Number {
     Number { value, unit: String::new(), style: NumberStyle::Ratio }

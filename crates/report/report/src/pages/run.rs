@@ -35,8 +35,8 @@ fn first_caution(trial: &Trial) -> Option<Warning> {
     })
 }
 
-/// Page at the end of a run, of at most some fifteen lines; `stored` is `None` when the trial was not
-/// stored.
+/// Page at the end of a run, of at most some fifteen lines; `stored` is `None` when the trial was
+/// not stored.
 pub fn page(trial: &Trial, stored: Option<&StoreLocation<'_>>) -> Report {
     let beginning = &trial.beginning;
     let mut page = Report::new(format!("{} ({})", beginning.workload, beginning.mode.name()));

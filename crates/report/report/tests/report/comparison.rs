@@ -184,7 +184,8 @@ fn mail_stays_within_its_columns() {
 fn one_run_against_one_has_no_colour() {
     let terminal = treering_report::formats::terminal::Terminal { width: 120, colour: true };
     let text = rendered(&page(&one_run(), &ComparisonView::default()), &terminal);
-    let coloured: Vec<&str> = text.lines().filter(|line| line.contains("single-run")).collect();
+    let coloured: Vec<&str> =
+        text.lines().filter(|line| line.contains("ran once") && line.contains('│')).collect();
     let judged =
         one_run().comparisons.iter().filter(|comparison| comparison.same_as.is_none()).count();
     assert_eq!(coloured.len(), judged);

@@ -24,9 +24,9 @@ mod scaling;
 
 use treering_report::{Format, Report};
 
-/// Renders the page in a format, as text.
+/// Renders the page in a format, as text, without places where a long word may be broken.
 fn rendered(report: &Report, format: &dyn Format) -> String {
     let mut bytes = Vec::new();
     format.render(report, &mut bytes).unwrap();
-    String::from_utf8(bytes).unwrap()
+    String::from_utf8(bytes).unwrap().replace("<wbr>", "")
 }

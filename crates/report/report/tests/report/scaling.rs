@@ -124,6 +124,20 @@ fn over_two_keys(rounds: u32) -> Report {
 }
 
 #[test]
+fn two_noisy_rounds_determine_neither_growth_nor_knee() {
+    let noisy = |threads: u32, round: u32| {
+        let factor = if round == 2 && threads > 3 { 9.0 } else { 1.0 };
+        trial(&format!("make, threads={threads}"), round, f64::from(threads) * factor)
+    };
+    let cells = [2, 3, 4, 5, 8].into_iter().flat_map(|threads| [(threads, 1), (threads, 2)]);
+    let trials: Vec<Trial> = cells.map(|(threads, round)| noisy(threads, round)).collect();
+    let text = text(&page("clients", &sweeps(&trials, None).unwrap(), true));
+    assert!(text.contains("8 threads give than 2 is not determined by 2 rounds"), "{text}");
+    assert!(!text.contains("the knee is at") && !text.contains("e11"), "{text}");
+    assert!(text.contains("Intervals whose ends differ by more than a factor of 20"), "{text}");
+}
+
+#[test]
 fn curves_have_the_intervals_of_their_points_and_two_keys_a_picture() {
     let report = over_two_keys(6);
     let charts = || report.blocks.iter().filter(|block| matches!(block, Block::Chart(_)));

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::super::axis::Axis;
 use super::super::figure::Figure;
-use super::super::mark::{mark, trimmed};
+use super::super::mark::{line, mark, trimmed};
 use super::super::plot::{
     ACROSS, HEIGHT, WIDTH, axis_remark, class, feet, path, shape, spread, value_axis, value_grid,
 };
@@ -34,13 +34,24 @@ pub(in super::super) fn figure(chart: &Curves) -> Figure {
         size: (WIDTH, HEIGHT),
         drawing: drawing(chart, &up),
         narrow: None,
-        below: "Lines at the marks: 95 % intervals.".to_owned(),
+        below: below(chart),
     }
+}
+
+/// Explanation of the lines that the chart has.
+fn below(chart: &Curves) -> String {
+    let mut points = chart.curves.iter().flat_map(|curve| curve.points.iter().flatten());
+    let intervals = points
+        .any(|point| point.interval.is_some())
+        .then_some("Lines at the marks: 95 % intervals.");
+    let limits = (!chart.limits.is_empty()).then_some("Grey line: the limit.");
+    [intervals, limits].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 fn axis(chart: &Curves) -> Axis {
     let points = chart.curves.iter().flat_map(|curve| curve.points.iter().flatten());
-    value_axis(points.flat_map(|point| room(point.mean, point.interval)), LOG_FROM)
+    let means = points.flat_map(|point| room(point.mean, point.interval));
+    value_axis(means.chain(chart.limits.iter().copied()), LOG_FROM)
 }
 
 fn drawing(chart: &Curves, up: &Axis) -> Markup {
@@ -59,6 +70,13 @@ fn drawing(chart: &Curves, up: &Axis) -> Markup {
     html! {
         (value_grid(up, text))
         (feet(&ticks, &visible(&chart.key)))
+        @for limit in &chart.limits {
+            @let y = up.place(*limit);
+            g {
+                title { "limit: " (Cell::measured(*limit, chart.unit).shown("")) }
+                (line("one", (ACROSS.0, y), (ACROSS.1, y)))
+            }
+        }
         @for (number, curve) in chart.curves.iter().enumerate() {
             @let aside = apart * (number as f64 - (curves as f64 - 1.0) / 2.0);
             g class=(class(number, curves)) {

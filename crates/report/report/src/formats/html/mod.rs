@@ -127,7 +127,8 @@ fn blocks(blocks: &[Block]) -> Markup {
 /// Renders sentences in which words between backticks are code, as in the terminal; a backtick
 /// without a second one is kept as text.
 fn prose(text: &str) -> Markup {
-    let visible = visible(text);
+    // A percent sign stays with its number.
+    let visible = visible(text).replace(" %", "\u{a0}%");
     let parts: Vec<&str> = visible.split('`').collect();
     if parts.len().is_multiple_of(2) {
         return html! { (visible) };

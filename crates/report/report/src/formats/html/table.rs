@@ -71,9 +71,12 @@ fn heading(column: &Column, unit: &str) -> Markup {
     }
 }
 
+/// Number of bytes from which a word may be broken.
+const LONG_WORD: usize = 14;
+
 /// Renders a cell; cells that identify the row are row headers.
 fn cell(cell: &Cell, column: &Column, names_row: bool) -> Markup {
-    let text = visible(&cell.shown(&column.unit));
+    let text = visible(&cell.shown(&column.unit)).replace(" %", "\u{a0}%");
     let wraps = if column.wraps && text.width() > ONE_LINE { " wraps" } else { "" };
     // Most cells of a large page are left-aligned text, which needs no class.
     let class = format!("{}{wraps}", variant(column).unwrap_or_default());
@@ -87,11 +90,25 @@ fn cell(cell: &Cell, column: &Column, names_row: bool) -> Markup {
     let tone = tone_class(cell.tone());
     html! {
         @if names_row {
-            th scope="row" class=[class] data-v=[value] { (text) }
+            th scope="row" class=[class] data-v=[value] { (broken(&text)) }
         } @else if tone == "plain" {
-            td class=[class] data-v=[value] { (text) }
+            td class=[class] data-v=[value] { (broken(&text)) }
         } @else {
             td class=[class] data-v=[value] { span class=(format!("tone {tone}")) { (text) } }
+        }
+    }
+}
+
+/// Text that may be broken after the separators of long names, rather than in their words.
+fn broken(text: &str) -> Markup {
+    let words = text.split(' ');
+    if !words.clone().any(|word| word.len() > LONG_WORD) {
+        return html! { (text) };
+    }
+    html! {
+        @for (place, part) in text.split_inclusive(['_', '/', '.', ',', '=']).enumerate() {
+            @if place > 0 { wbr; }
+            (part)
         }
     }
 }

@@ -6,9 +6,7 @@ use treering_model::{Unit, counted};
 
 use super::ComparisonView;
 use super::series::JobSeries;
-use super::tables::{
-    better_heading, by_metric, interval_as, label, ratio_as, turned, value, verdict,
-};
+use super::tables::{better_heading, by_metric, interval, label, ratio, value, verdict};
 use super::words::{emulated, hidden, sentences};
 use super::{jobs, title};
 use crate::{Block, Cell, Column, Report, Table, Warning};
@@ -110,8 +108,8 @@ fn table(rows: &[&MetricComparison], several_jobs: bool, several_contenders: boo
         }
         cells.extend([
             verdict(comparison),
-            ratio_as(comparison, turned(comparison.better)),
-            interval_as(comparison, turned(comparison.better)),
+            ratio(comparison),
+            interval(comparison),
             value(comparison.baseline_median, comparison.unit),
             value(comparison.contender_median, comparison.unit),
         ]);

@@ -19,18 +19,19 @@ mod words;
 use std::io;
 
 use treering_analysis::compare::{
-    EnvironmentFact, JobProfile, MetricComparison, ObservedJob, Outcome,
+    EnvironmentFact, JobProfile, MetricComparison, ObservedJob, Outcome, Verdict,
 };
 use treering_analysis::leading_counters;
-use treering_model::Scope;
 use treering_model::metrics::{is_call_latency, is_counter, is_observation};
+use treering_model::{Scope, counted};
 
 use self::answer::answer;
 use self::charts::{forest, raw_numbers, rounds};
 use self::observed::{charts_of, counters_of, tables_of};
+use self::series::JobSeries;
 use self::tables::{INTERVAL, brief, by_metric, figures, variants, verdicts};
-pub use self::words::sentences;
 use self::words::{beside_time, control, emulated, hidden};
+pub use self::words::{interim_lines, sentences};
 use super::environment::{differences, everything};
 use super::profile;
 use crate::{Block, Chart, PageOrigin, Report, Warning};
@@ -131,6 +132,10 @@ pub fn page(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
     if !is_brief && !primary.is_empty() {
         page.chart(forest(&primary));
     }
+    let jobs = jobs(outcome);
+    if let Some(series) = JobSeries::new(&jobs).filter(|_| !is_brief && !primary.is_empty()) {
+        page.table(series.table(&primary, outcome.contenders().count()));
+    }
     for sentence in beside_time(outcome).into_iter().chain(control(outcome)) {
         page.paragraph(sentence);
     }
@@ -144,7 +149,6 @@ pub fn page(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
         }
         page.blocks.push(Block::Cautions { cautions });
     }
-    let jobs = jobs(outcome);
     if is_brief {
         add_brief(&mut page, outcome, &jobs, view);
         return page;
@@ -185,7 +189,7 @@ fn add_brief(
     }
     if any {
         let baseline = if outcome.has_one_baseline() { outcome.baseline() } else { "its baseline" };
-        page.paragraph(format!("ratio: contender over {baseline}; {INTERVAL}"));
+        page.paragraph(format!("× as good as {baseline}: more than 1 is better; {INTERVAL}"));
     }
     page.command("The whole page", view.command);
 }
@@ -227,9 +231,14 @@ fn add_job(
     if !primary.is_empty() {
         let leading: Vec<&MetricComparison> =
             primary.iter().copied().filter(|comparison| comparison.primary).collect();
+        // A single value needs no picture.
+        let drawn: Vec<&MetricComparison> = leading
+            .into_iter()
+            .filter(|comparison| comparison.verdict != Verdict::SingleRun)
+            .collect();
         let most = (MOST_ROUNDS_CHARTS / jobs).max(1);
         page.table(verdicts(&primary, true, several));
-        rounds(&leading, most).into_iter().for_each(|chart| page.chart(chart));
+        rounds(&drawn, most).into_iter().for_each(|chart| page.chart(chart));
     }
     let own: Vec<&MetricComparison> =
         job.iter().copied().filter(|one| is_of_workload(&one.name)).collect();
@@ -242,11 +251,11 @@ fn add_job(
     let (calls, others): (Vec<&MetricComparison>, Vec<&MetricComparison>) =
         others.into_iter().partition(|one| is_call_latency(&one.name));
     if !others.is_empty() {
-        let title = format!("Exploratory: {} other results", others.len());
+        let title = format!("Exploratory: {}", counted(others.len(), "other result"));
         page.table(verdicts(&others, false, several).folded(title));
     }
     if !calls.is_empty() {
-        let title = format!("Exploratory: {} latencies of system calls", calls.len());
+        let title = format!("Exploratory: latencies of {}", counted(calls.len(), "system call"));
         page.table(verdicts(&calls, false, several).folded(title));
     }
 }

@@ -6,7 +6,7 @@ use treering_analysis::{LAYOUT_MEASURES, LayoutMeasure, TrendSpan, layout_series
 use treering_model::{Scope, Trial, Unit};
 use treering_trace::TraceDigest;
 
-use super::tables::{interval, part, probability, ratio, runs, verdict};
+use super::tables::{better_heading, interval, part, probability, ratio, runs, verdict};
 use crate::charts::MOST_SIDES;
 use crate::pages::identity::metric_words;
 use crate::pages::layouts::{map_after, placed_on_axis};
@@ -93,6 +93,7 @@ pub(super) fn counters_of(
 fn table_of(own: &[&MetricComparison], caption: &str, several_contenders: bool) -> Table {
     let is_judged = own.iter().any(|comparison| comparison.verdict != Verdict::SingleRun);
     let keys = if several_contenders { 2 } else { 1 };
+    let heading = better_heading(own.iter().copied());
     let row = |comparison: &&MetricComparison| {
         let name = metric_words(&comparison.name, comparison.unit);
         let median = |value| Cell::measured(value, comparison.unit);
@@ -103,7 +104,7 @@ fn table_of(own: &[&MetricComparison], caption: &str, several_contenders: bool) 
         if is_judged {
             fields.push(RowField::new(Column::text("verdict"), verdict(comparison)));
         }
-        fields.push(RowField::mixed("ratio", ratio(comparison)));
+        fields.push(RowField::mixed(heading, ratio(comparison)));
         if is_judged {
             fields.extend([
                 RowField::new(Column::range("interval", Unit::Count), interval(comparison)),

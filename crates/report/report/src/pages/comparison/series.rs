@@ -4,8 +4,7 @@
 use treering_analysis::compare::{MetricComparison, Verdict};
 use treering_model::{Unit, counted};
 
-use super::tables::{better_heading, interval_as, label, turned, value, verdict};
-use super::words::percentage;
+use super::tables::{better_heading, interval, label, percentage, ratio, turned, value, verdict};
 use crate::{Cell, Column, Table};
 
 /// Maximum number of rows; the whole page has all.
@@ -54,6 +53,26 @@ impl<'o> JobSeries<'o> {
         is_varied.then(|| Self { workload: &jobs[0][0].workload, parameter, values })
     }
 
+    /// Value of the varied parameter in a job: `2 workers`; `None` for a job of no series.
+    pub(super) fn value(&self, comparison: &MetricComparison) -> Option<String> {
+        let (_, value) = self.values.iter().find(|(job, _)| *job == comparison.job)?;
+        Some(format!("{value} {}", self.parameter))
+    }
+
+    /// Values of results of one metric, in the order of the series: `1, 2 and 4 workers`. `None`
+    /// for several metrics or contenders.
+    pub(super) fn values(&self, members: &[&MetricComparison]) -> Option<String> {
+        let (first, others) = members.split_first()?;
+        if others.is_empty() || !others.iter().all(|other| is_same_metric(first, other)) {
+            return None;
+        }
+        let is_member = |job: &str| members.iter().any(|member| member.job == job);
+        let values = self.values.iter().filter(|(job, _)| is_member(job));
+        let values: Vec<&str> = values.map(|(_, value)| *value).collect();
+        let (last, before) = values.split_last().filter(|_| values.len() == members.len())?;
+        Some(format!("{} and {last} {}", before.join(", "), self.parameter))
+    }
+
     /// Table of primary metrics, by metric and then in the order of the values. Changes are
     /// inverted where necessary, so that more than 0 % is better.
     pub(super) fn table(&self, primary: &[&'o MetricComparison], contenders: usize) -> Table {
@@ -79,7 +98,11 @@ impl<'o> JobSeries<'o> {
         ]);
         if !is_single {
             let heading = better_heading(rows.iter().take(ROWS_MAX).map(|(_, row)| *row));
-            columns.extend([Column::range(heading, Unit::Count), Column::text("verdict")]);
+            columns.extend([
+                Column::mixed(heading),
+                Column::range("interval", Unit::Count),
+                Column::text("verdict"),
+            ]);
         }
         let caption = self.caption(first.filter(|_| metrics == 0), rows.len());
         let mut table = Table::new("answer", &caption, columns).with_keys(keys);
@@ -97,7 +120,7 @@ impl<'o> JobSeries<'o> {
                 Cell::some_text(&better_by(row)),
             ]);
             if !is_single {
-                cells.extend([interval_as(row, turned(row.better)), verdict(row)]);
+                cells.extend([ratio(row), interval(row), verdict(row)]);
             }
             table.rows.push(cells);
         }

@@ -53,6 +53,7 @@ pub(super) fn verdicts(
     let needs = comparisons.iter().any(|c| c.rounds_needed.is_some());
     let name = if primary { "primary" } else { "exploratory" };
     let keys = if several_contenders { 2 } else { 1 };
+    let heading = better_heading(comparisons.iter().copied());
     let row = |comparison: &MetricComparison| {
         let unless_unit = |cell: fn(&MetricComparison) -> Cell| match comparison.same_as {
             Some(_) => Cell::Missing,
@@ -68,7 +69,7 @@ pub(super) fn verdicts(
         let mut fields = keys_of(comparison, label, several_contenders);
         fields.extend([
             RowField::new(Column::text("verdict"), verdict),
-            RowField::new(Column::mixed("ratio"), ratio(comparison)),
+            RowField::new(Column::mixed(heading), ratio(comparison)),
             RowField::new(Column::range("interval", Unit::Count), unless_unit(interval)),
             RowField::new(
                 Column::count(if primary { "Holm p" } else { "q" }),
@@ -103,12 +104,13 @@ pub(super) fn brief(comparisons: &[&MetricComparison], several_contenders: bool)
     let needs = comparisons.iter().any(|c| c.rounds_needed.is_some());
     let keys = if several_contenders { 2 } else { 1 };
     let caption = comparisons.first().map_or("", |first| first.title.as_str());
+    let heading = better_heading(comparisons.iter().copied());
     let row = |comparison: &&MetricComparison| {
         let label = Cell::text(label(comparison));
         let mut fields = keys_of(comparison, label, several_contenders);
         fields.extend([
             RowField::new(Column::text("verdict"), verdict(comparison)),
-            RowField::new(Column::mixed("ratio"), ratio(comparison)),
+            RowField::new(Column::mixed(heading), ratio(comparison)),
             RowField::new(Column::range("interval", Unit::Count), interval(comparison)),
             RowField::new(Column::mixed("n"), runs(comparison)),
         ]);
@@ -168,10 +170,10 @@ pub(super) const INTERVAL: &str = "interval: at the level of the corrected test;
 
 fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> String {
     let mut note = if primary {
-        "Primary metrics. ratio: contender over baseline; n: pairs of rounds; base, new: medians."
-            .to_owned()
+        "Primary metrics. More than 1 is better; n: pairs of rounds; base, new: medians.".to_owned()
     } else {
-        "Exploratory: all other metrics, not a basis for decisions. q: Benjamini-Hochberg."
+        "Exploratory: all other metrics, not a basis for decisions. More than 1 is better; q: \
+         Benjamini-Hochberg."
             .to_owned()
     };
     note = format!("{note} {INTERVAL}");
@@ -188,7 +190,7 @@ fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> Str
         note += " Where a value is not above zero, a difference with its unit replaces the ratio.";
     }
     if comparisons.iter().any(|c| c.within_one_run) {
-        note += " single-run with an interval: operations or rows of one run per variant, paired \
+        note += " ran once with an interval: operations or rows of one run per variant, paired \
                  within the run; Holm over the kinds with six pairs or more. It describes these \
                  two runs and says nothing about how runs differ.";
     }
@@ -289,7 +291,10 @@ pub(super) fn label(comparison: &MetricComparison) -> String {
         Scope::Phase(name) => format!("phase {name}"),
         Scope::Kind(name) => name.clone(),
     };
-    let parts = [part.as_str(), words.as_str(), comparison.unit.symbol()];
+    // A scaled value has its unit beside it.
+    let scales = Number::measured(0.0, comparison.unit).style.scales();
+    let unit = if scales { "" } else { comparison.unit.symbol() };
+    let parts = [part.as_str(), words.as_str(), unit];
     let parts: Vec<&str> = parts.into_iter().filter(|words| !words.is_empty()).collect();
     if parts.is_empty() { titled(&comparison.name, "") } else { parts.join(" ") }
 }
@@ -312,14 +317,11 @@ pub(super) fn verdict(comparison: &MetricComparison) -> Cell {
     Cell::toned(words(comparison.verdict), tone)
 }
 
+/// Cell of the ratio, turned so that more than 1 is better; of the difference as measured if there
+/// is no ratio.
 pub(super) fn ratio(comparison: &MetricComparison) -> Cell {
-    ratio_as(comparison, |ratio| ratio)
-}
-
-/// Cell of the ratio after applying `form`; of the difference if there is no ratio.
-pub(super) fn ratio_as(comparison: &MetricComparison, form: fn(f64) -> f64) -> Cell {
     match (comparison.ratio, comparison.difference) {
-        (Some(ratio), _) => of_ratio(form(ratio.value)).into(),
+        (Some(ratio), _) => of_ratio(turned(comparison.better)(ratio.value)).into(),
         (None, Some(difference)) if difference.value.is_finite() => {
             Number::difference(difference.value, comparison.unit).into()
         }
@@ -353,19 +355,15 @@ pub(super) fn better_heading<'c>(
     }
 }
 
-/// Interval cell that agrees with the verdict; for operations within one run, their own interval.
+/// Interval cell that agrees with the verdict, turned as the ratio is; for operations within one
+/// run, their own interval.
 pub(super) fn interval(comparison: &MetricComparison) -> Cell {
-    interval_as(comparison, |ratio| ratio)
-}
-
-/// Cell of the interval after applying `form` to its ratios.
-pub(super) fn interval_as(comparison: &MetricComparison, form: fn(f64) -> f64) -> Cell {
     if is_unbounded(comparison) {
         return Cell::text("unbounded");
     }
     match (shown_interval(comparison), comparison.ratio.is_some()) {
         (Some((low, high)), true) => {
-            let (low, high) = (form(low), form(high));
+            let [low, high] = [low, high].map(turned(comparison.better));
             Cell::between(of_ratio(low.min(high)), of_ratio(low.max(high)))
         }
         (Some((low, high)), false) => {
@@ -389,23 +387,26 @@ pub(super) fn is_unbounded(comparison: &MetricComparison) -> bool {
     comparison.decided.is_some_and(|decided| decided.interval.is_none())
 }
 
-/// Numbers of further rounds in words: `31`, `31-108`, `31 or far more`.
-pub(super) fn more_words(more: RoundsNeeded) -> String {
+/// Numbers of further rounds in two parts, between which the noun stands: `31`, `31-108`, or `31`
+/// and ` or far more`.
+pub(super) fn more_rounds(more: RoundsNeeded) -> (String, &'static str) {
     let count = |rounds: u32| thousands(&rounds.to_string());
+    let typical = count(more.typical);
     match more.pessimistic {
-        Some(most) if most / WIDEST_RANGE > more.typical => {
-            format!("{} or far more", count(more.typical))
+        Some(most) if most / WIDEST_RANGE <= more.typical && most > more.typical => {
+            (format!("{typical}-{}", count(most)), "")
         }
-        Some(most) if most > more.typical => format!("{}-{}", count(more.typical), count(most)),
-        Some(_) => count(more.typical),
-        None => format!("{} or far more", count(more.typical)),
+        Some(most) if most <= more.typical => (typical, ""),
+        Some(_) | None => (typical, " or far more"),
     }
 }
 
 fn rounds_needed(comparison: &MetricComparison) -> Cell {
-    comparison
-        .more_rounds()
-        .map_or(Cell::Missing, |more| Cell::text(format!("+{}", more_words(more))))
+    let text = |more| {
+        let (count, tail) = more_rounds(more);
+        Cell::text(format!("+{count}{tail}"))
+    };
+    comparison.more_rounds().map_or(Cell::Missing, text)
 }
 
 /// Value cell for a row whose label includes the unit, unless the style scales it.
@@ -437,4 +438,17 @@ pub(super) fn runs(comparison: &MetricComparison) -> Cell {
         comparison.baseline_values.len(),
         comparison.contender_values.len()
     ))
+}
+
+/// Formats a ratio as a change in percent.
+pub(super) fn percentage(ratio: f64) -> Option<String> {
+    let percent = (ratio - 1.0) * 100.0;
+    if !percent.is_finite() {
+        return None;
+    }
+    if percent.abs() < 9.95 {
+        return Some(format!("{percent:+.1} %"));
+    }
+    let sign = if percent < 0.0 { '-' } else { '+' };
+    Some(format!("{sign}{} %", thousands(&format!("{:.0}", percent.abs()))))
 }

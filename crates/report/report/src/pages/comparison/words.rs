@@ -6,16 +6,41 @@ use treering_model::metrics::times;
 use treering_model::{Accelerator, Scope, Unit, thousands};
 use treering_stats::RoundsNeeded;
 
-use super::tables::{label, more_words, whole_time};
+use super::jobs;
+use super::series::JobSeries;
+use super::tables::{label, more_rounds, percentage, turned, whole_time};
 use crate::Number;
 use crate::pages::identity::metric_words;
 
 /// Maximum number of results that a clause names; with more, it states the typical result.
 const NAMED: usize = 3;
+/// Maximum number of results of a contender in an interim line.
+const INTERIM_MAX: usize = 4;
 
 /// Verdict in words, one sentence for each contender.
 pub fn sentences(outcome: &Outcome) -> Vec<String> {
     outcome.contenders().map(|(baseline, variant)| sentence(outcome, baseline, variant)).collect()
+}
+
+/// Interim results of a campaign, a line for each contender with primary ratios: `xfs against ext4:
+/// create 1.412 × as good (1.287 to 1.550)`. More than 1 is better.
+pub fn interim_lines(outcome: &Outcome) -> Vec<String> {
+    let names = ResultNames::new(outcome);
+    let in_words = |one: &MetricComparison| {
+        let (estimate, turned) = (one.ratio?, turned(one.better));
+        let ratio = format!("{} {:.3} × as good", names.name(one), turned(estimate.value));
+        let Some((low, high)) = estimate.interval else { return Some(ratio) };
+        let [low, high] = [low, high].map(turned);
+        Some(format!("{ratio} ({:.3} to {:.3})", low.min(high), low.max(high)))
+    };
+    let line = |baseline: &str, contender: &str| {
+        let ratios: Vec<String> =
+            outcome.primary_of(contender).filter_map(in_words).take(INTERIM_MAX).collect();
+        (!ratios.is_empty())
+            .then(|| format!("{contender} against {baseline}: {}", ratios.join(", ")))
+    };
+    let contenders = outcome.contenders();
+    contenders.filter_map(|(baseline, contender)| line(baseline, &contender.name)).collect()
 }
 
 fn sentence(outcome: &Outcome, baseline: &str, variant: &VariantSummary) -> String {
@@ -80,7 +105,7 @@ pub(super) fn beside_time(outcome: &Outcome) -> Vec<String> {
         let contender = if several { format!("{}, ", open.contender) } else { String::new() };
         let rounds = open.more_rounds().map_or_else(
             || "more rounds are unlikely to decide it by time".to_owned(),
-            |more| format!("{} more rounds by time", more_words(more)),
+            |more| format!("{} by time", more_rounds_words(more)),
         );
         let counts: Vec<String> = counts.into_iter().map(count_words).collect();
         sentences.push(format!(
@@ -135,7 +160,8 @@ pub(super) fn hidden(outcome: &Outcome) -> Vec<String> {
     let several = outcome.contenders().count() > 1;
     let sentence = |comparison: &MetricComparison| {
         let tails = comparison.notable_tails()?;
-        let typical = comparison.ratio?.value;
+        let turned = turned(comparison.better);
+        let typical = turned(comparison.ratio?.value);
         let contender = if several { format!("{}, ", comparison.contender) } else { String::new() };
         let verdict = if comparison.same_withheld && !tails.is_one_sided() {
             ", too few to tell from chance, too many to call it the same"
@@ -143,11 +169,12 @@ pub(super) fn hidden(outcome: &Outcome) -> Vec<String> {
             ""
         };
         Some(format!(
-            "{contender}{}: typically {typical:.3}, but {:.3} by means and {:.3} in the worst tenth; \
+            "{contender}{}: typically {typical:.3} × as good, but {:.3} by means and {:.3} in the worst \
+             tenth; \
              outlying {}: {} of {} of {}, {} of {} of {} ({}{verdict}).",
             names.name(comparison),
-            tails.mean_ratio,
-            tails.worst_tenth_ratio,
+            turned(tails.mean_ratio),
+            turned(tails.worst_tenth_ratio),
             if comparison.paired { "rounds" } else { "runs" },
             tails.outlying[1],
             tails.runs[1],
@@ -218,13 +245,16 @@ pub(super) fn control(outcome: &Outcome) -> Option<String> {
 struct ResultNames<'o> {
     /// Name of the job, if there is only one.
     only: Option<&'o str>,
+    /// Jobs that differ in one parameter, if they do.
+    series: Option<JobSeries<'o>>,
 }
 
 impl<'o> ResultNames<'o> {
     fn new(outcome: &'o Outcome) -> Self {
         let mut titles = outcome.comparisons.iter().map(|comparison| comparison.title.as_str());
         let first = titles.next();
-        Self { only: first.filter(|first| titles.all(|title| title == *first)) }
+        let only = first.filter(|first| titles.all(|title| title == *first));
+        Self { only, series: JobSeries::new(&jobs(outcome)) }
     }
 
     /// Suffix with the job, if the page has only one, after the variants.
@@ -251,7 +281,11 @@ impl<'o> ResultNames<'o> {
             return None;
         }
         let shows_change = matches!(verdict, Verdict::Worse | Verdict::Better | Verdict::Small);
-        let results = if members.len() <= NAMED && (shows_change || total <= NAMED) {
+        let of_series = self.series.as_ref().filter(|_| !shows_change);
+        let together = of_series.and_then(|series| series.values(members));
+        let results = if let Some(values) = together {
+            format!("{} at {values}", Self::metric_of(members[0]))
+        } else if members.len() <= NAMED && (shows_change || total <= NAMED) {
             let result_text =
                 |result_text: &&MetricComparison| self.result(result_text, shows_change);
             listed(&largest_first(members).iter().map(result_text).collect::<Vec<_>>())
@@ -274,7 +308,18 @@ impl<'o> ResultNames<'o> {
 
     /// Name of a result, from its work and its job.
     fn name(&self, comparison: &MetricComparison) -> String {
-        let metric = match &comparison.scope {
+        let metric = Self::metric_of(comparison);
+        let value = self.series.as_ref().and_then(|series| series.value(comparison));
+        match self.only {
+            None if let Some(value) = value => format!("{metric} at {value}"),
+            None if metric != comparison.title => format!("{metric} of {}", comparison.title),
+            _ => metric,
+        }
+    }
+
+    /// Name of a result without its job.
+    fn metric_of(comparison: &MetricComparison) -> String {
+        match &comparison.scope {
             Scope::Trial => whole_time(comparison).unwrap_or_else(|| without_unit(comparison)),
             Scope::Phase(name) if comparison.name == times::ELAPSED_SECONDS.name => name.clone(),
             Scope::Phase(name) => format!("{} in {name}", without_unit(comparison)),
@@ -286,10 +331,6 @@ impl<'o> ResultNames<'o> {
                     comparison.name.split('_').next().filter(|word| DIRECTIONS.contains(word));
                 word.map_or_else(|| kind.clone(), |word| format!("{kind} {word}"))
             }
-        };
-        match self.only {
-            None if metric != comparison.title => format!("{metric} of {}", comparison.title),
-            _ => metric,
         }
     }
 
@@ -344,19 +385,6 @@ fn change(comparison: &MetricComparison) -> Option<String> {
     percentage(comparison.ratio?.value)
 }
 
-/// Formats a ratio as a change in percent.
-pub(super) fn percentage(ratio: f64) -> Option<String> {
-    let percent = (ratio - 1.0) * 100.0;
-    if !percent.is_finite() {
-        return None;
-    }
-    if percent.abs() < 9.95 {
-        return Some(format!("{percent:+.1} %"));
-    }
-    let sign = if percent < 0.0 { '-' } else { '+' };
-    Some(format!("{sign}{} %", thousands(&format!("{:.0}", percent.abs()))))
-}
-
 /// Estimated numbers of further rounds that the median unclear verdict needs.
 fn needed(comparisons: &[&MetricComparison]) -> String {
     let mut known: Vec<RoundsNeeded> =
@@ -374,8 +402,21 @@ fn needed(comparisons: &[&MetricComparison]) -> String {
         (0, _) => String::new(),
         (hopeless, _) => format!("; more rounds are unlikely to decide {hopeless}"),
     };
-    let rounds = if middle == RoundsNeeded::exactly(1) { "round" } else { "rounds" };
-    format!(" (about {} more {rounds} needed{note})", more_words(middle))
+    let (count, tail) = more_rounds(middle);
+    let comma = if tail.is_empty() { "" } else { "," };
+    format!(" (about {count} more {} needed{comma}{tail}{note})", round_noun(&count))
+}
+
+/// Numbers of further rounds in words: `1 more round`, `31-108 more rounds`, `31 more rounds, or
+/// far more`.
+fn more_rounds_words(more: RoundsNeeded) -> String {
+    let (count, tail) = more_rounds(more);
+    let comma = if tail.is_empty() { "" } else { "," };
+    format!("{count} more {}{comma}{tail}", round_noun(&count))
+}
+
+fn round_noun(count: &str) -> &'static str {
+    if count == "1" { "round" } else { "rounds" }
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use treering_model::workloads::load::{IDLE_RATE, LatencyBound, Probe};
-use treering_model::{TrialId, Unit};
+use treering_model::{BetterDirection, TrialId, Unit};
 use treering_stats::LoadAnswer;
 
+use crate::charts::{Chart, Curve, CurvePoint, Curves};
 use crate::table::RowField;
-use crate::{Cell, Column, Data, Number, Report, Table};
+use crate::{Block, Cell, Column, Data, Number, PageOrigin, Report, Table};
 
 /// Load search to show.
 #[derive(Clone, Copy)]
@@ -39,18 +40,49 @@ pub fn probe_line(probe: &Probe, number: usize, bounds: &[LatencyBound]) -> Stri
     format!("probe {number}: {rate}/s: {}: {verdict}", latencies.join(", "))
 }
 
-/// Page about a search. `names` holds the short names of the trials in the store.
-pub fn page(view: &LoadView<'_>, names: &BTreeMap<TrialId, String>) -> Report {
+/// Page about a search. `names` holds the short names of the trials in the store, `origin` the foot
+/// of the page.
+pub fn page(
+    view: &LoadView<'_>,
+    names: &BTreeMap<TrialId, String>,
+    origin: Option<PageOrigin>,
+) -> Report {
     let mut page = Report::new("The highest rate of requests");
     page.paragraph(answer(view));
+    if view.probes.len() > 1 {
+        page.chart(Chart::Curves(picture(view)));
+    }
     for limit in limits(view) {
         page.paragraph(limit);
     }
     page.table(probes(view, names));
     if matches!(view.answer, LoadAnswer::At { .. }) && !names.is_empty() {
-        page.command("the answer as a trial", "treering show last");
+        page.command("The answer as a trial", "treering show last");
     }
+    page.blocks.extend(origin.map(Block::Origin));
     page
+}
+
+/// Chart of the bounded latencies over the probed rates, with their limits.
+fn picture(view: &LoadView<'_>) -> Curves {
+    let mut probes: Vec<&Probe> = view.probes.iter().collect();
+    probes.sort_by_key(|probe| probe.operations_per_second);
+    let curve = |bound: &LatencyBound| {
+        let point = |probe: &&Probe| {
+            let mean = probe.latency_ns(bound) as f64;
+            (mean > 0.0).then_some(CurvePoint { mean, interval: None })
+        };
+        Curve { name: bound.name.to_owned(), points: probes.iter().map(point).collect() }
+    };
+    Curves {
+        metric: "Latency from when a request was due".to_owned(),
+        unit: Unit::Nanoseconds,
+        better: BetterDirection::Lower,
+        key: "requests a second".to_owned(),
+        values: probes.iter().map(|probe| whole(probe.operations_per_second as f64)).collect(),
+        curves: view.bounds.iter().map(curve).collect(),
+        limits: view.bounds.iter().map(|bound| bound.ns as f64).collect(),
+    }
 }
 
 /// Formats the answer in one or two sentences.
@@ -139,7 +171,8 @@ fn limits(view: &LoadView<'_>) -> Vec<String> {
 
 fn probes(view: &LoadView<'_>, names: &BTreeMap<TrialId, String>) -> Table {
     let caption = "Probes by their rate. Latency counts from when a request was due. Unfinished \
-                   requests count as slower than all others. Lower latencies are better.";
+                   requests count as slower than all others. Lower latencies are better. A \
+                   percentile above which no request is left is the slowest one.";
     let mut all: Vec<&Probe> = view.probes.iter().chain(view.idle).collect();
     all.sort_by_key(|probe| probe.operations_per_second);
     let rows = all.into_iter().map(|probe| row(probe, names.get(&probe.trial)));
@@ -147,7 +180,8 @@ fn probes(view: &LoadView<'_>, names: &BTreeMap<TrialId, String>) -> Table {
 }
 
 fn row(probe: &Probe, name: Option<&String>) -> Vec<RowField> {
-    let latency = |name, ns: u64| RowField::text(name, time(ns));
+    // A percentile is the upper end of a class of latencies, which can lie above the slowest.
+    let latency = |name, ns: u64| RowField::text(name, time(ns.min(probe.max_ns)));
     vec![
         RowField::text("requests a second", whole(probe.operations_per_second as f64)),
         RowField::count("due", probe.due),
@@ -157,7 +191,7 @@ fn row(probe: &Probe, name: Option<&String>) -> Vec<RowField> {
         latency("p99.9", probe.p999_ns),
         latency("slowest", probe.max_ns),
         RowField::count("unfinished", probe.unfinished),
-        latency("generator late by", probe.generator_lag_ns),
+        RowField::text("generator late by", time(probe.generator_lag_ns)),
         RowField::text("kept", if probe.is_kept { "yes" } else { "no" }),
         RowField::new(Column::text("trial"), name.map_or(Cell::Missing, Cell::text)),
     ]

@@ -112,9 +112,10 @@ fn names_of_points(series: &HistorySeries) -> BTreeSet<&str> {
     counts.into_iter().filter(is_name).map(|(name, _)| name).collect()
 }
 
-/// Name of a series: `compilebench, ext4, operation_seconds`.
+/// Name of a series, with its metric in words: `compilebench, ext4, operation seconds`.
 pub(crate) fn title(series: &HistorySeries) -> String {
-    let parts = [&series.workload, &series.job, &series.variant, &series.metric];
+    let metric = series.metric.replace(['/', '_'], " ");
+    let parts = [&series.workload, &series.job, &series.variant, &metric];
     let parts: Vec<&str> =
         parts.into_iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
     parts.join(", ")

@@ -3,7 +3,7 @@
 
 use treering_analysis::scaling::{Scaling, ScalingSize};
 use treering_analysis::sweep::Sweep;
-use treering_model::{BetterDirection, Unit};
+use treering_model::{BetterDirection, Unit, counted};
 use treering_stats::{Interval, Scalability};
 
 use crate::charts::{MOST_SIDES, ScalingChart, ScalingChartPoint, ScalingCurve};
@@ -21,6 +21,14 @@ coherency k, the share for which each pair has to agree.";
 /// Upper end of a share's interval above which the share counts as undetermined, if the lower end
 /// is 0.
 const UNDETERMINED_FROM: f64 = 0.5;
+
+/// Quotient of the ends of the widest interval that is shown.
+pub(super) const WIDEST: f64 = 20.0;
+
+/// The interval unless it is so wide that its digits mean nothing, as with very few rounds.
+pub(super) fn determined(interval: Option<(f64, f64)>) -> Option<(f64, f64)> {
+    interval.filter(|(low, high)| *low > 0.0 && high / low <= WIDEST)
+}
 
 /// Formats a share of work in percent with about two digits.
 fn percent(share: f64) -> String {
@@ -50,18 +58,25 @@ pub(super) fn sentences(title: &str, scaling: &Scaling) -> Vec<String> {
     let (Some(first), Some(last)) = (scaling.sizes.first(), scaling.sizes.last()) else {
         return Vec::new();
     };
-    let interval = last.efficiency_interval;
-    let interval = interval
-        .map(|(low, high)| format!(" ({} to {})", percent(low), percent(high)))
-        .unwrap_or_default();
-    let growth = format!(
-        "{title}: {} {key} give {:.2} times the throughput of {}, which is {} of the ideal\
-         {interval}.",
-        last.size,
-        last.efficiency * last.size / first.size,
-        first.size,
-        percent(last.efficiency)
-    );
+    let gain = last.efficiency * last.size / first.size;
+    let growth = match determined(last.efficiency_interval) {
+        Some((low, high)) => format!(
+            "{title}: {} {key} give {gain:.2} times the throughput of {}, which is {} of the ideal \
+             ({} to {}).",
+            last.size,
+            first.size,
+            percent(last.efficiency),
+            percent(low),
+            percent(high)
+        ),
+        None => format!(
+            "{title}: how much more {} {key} give than {} is not determined by {} (measured: \
+             {gain:.2} times the throughput).",
+            last.size,
+            first.size,
+            counted(last.rounds, "round")
+        ),
+    };
     vec![growth, format!("{title}: {}", of_model(scaling))]
 }
 
@@ -163,13 +178,14 @@ fn row(key: &str, scaling: &Scaling, size: &ScalingSize, unit: Unit) -> [RowFiel
     };
     let rate = |name, value: Option<f64>| RowField::mixed(name, Cell::measured(value, unit));
     let model = scaling.model.as_ref().filter(|_| !scaling.is_superlinear());
+    let interval = determined(size.efficiency_interval);
     [
         RowField::new(Column::count(key), Cell::measured(size.size, Unit::Count)),
         rate("mean", Some(size.mean)),
         rate("ideal", Some(size.ideal)),
         share("efficiency", Some(size.efficiency)).better(BetterDirection::Higher),
-        share("from", size.efficiency_interval.map(|(low, _)| low)),
-        share("to", size.efficiency_interval.map(|(_, high)| high)),
+        share("from", interval.map(|(low, _)| low)),
+        share("to", interval.map(|(_, high)| high)),
         rate("model", model.map(|model| model.throughput(size.size))),
         RowField::count("rounds", size.rounds as u64),
     ]
@@ -241,6 +257,7 @@ pub(super) fn chart(metric: &str, sweep: &Sweep) -> Option<ScalingChart> {
 
 fn point(size: &ScalingSize) -> ScalingChartPoint {
     let ScalingSize { size, mean, interval, ideal, .. } = *size;
+    let interval = determined(interval);
     ScalingChartPoint { size, mean, interval, ideal }
 }
 

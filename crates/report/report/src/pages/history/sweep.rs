@@ -4,7 +4,7 @@
 use treering_analysis::sweep::{Sweep, SweepKnee, SweepPoint};
 use treering_model::Unit;
 
-use super::scaling;
+use super::scaling::{self, WIDEST, determined};
 use crate::charts::{Chart, Curve, CurvePoint, Curves, SweepKey, SweepMap};
 use crate::table::RowField;
 use crate::{Cell, Report, Table};
@@ -47,6 +47,14 @@ pub fn page(plan: &str, sweeps: &[Sweep], draws: bool) -> Report {
          knee is where two lines through the logarithms meet, with its 95 % interval by profile \
          likelihood.",
     );
+    let is_left_out =
+        |point: &SweepPoint| point.interval.is_some() && determined(point.interval).is_none();
+    if sweeps.iter().any(|sweep| sweep.points.iter().any(is_left_out)) {
+        page.note(format!(
+            "Intervals whose ends differ by more than a factor of {WIDEST} are not shown: more \
+             rounds make them narrower."
+        ));
+    }
     if sweeps.iter().any(|sweep| !sweep.scalings.is_empty()) {
         page.note(scaling::NOTE);
     }
@@ -72,9 +80,10 @@ fn title_with_unit(sweep: &Sweep) -> String {
     title(sweep) + &unit
 }
 
-/// Formats the position of a knee with three digits.
+/// Formats the position of a knee with three digits: `8`, `11.3`.
 fn shown(value: f64) -> String {
-    if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.1}") }
+    let text = if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.1}") };
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
 fn sentence(sweep: &Sweep, knee: &SweepKnee) -> String {
@@ -85,13 +94,15 @@ fn sentence(sweep: &Sweep, knee: &SweepKnee) -> String {
     let title = title(sweep) + &others;
     let key = &knee.key;
     let Some(estimate) = &knee.knee else { return format!("{title}: no knee over {key}.") };
-    let interval = estimate.interval.map_or_else(String::new, |bounds| {
-        format!(" ({} to {})", shown(bounds.low), shown(bounds.high))
-    });
+    let Some(bounds) = estimate.interval else {
+        return format!("{title}: a knee over {key} is not determined by so few rounds.");
+    };
     format!(
-        "{title}: the knee is at {key} {}{interval}; doubling {key} gives a factor of {:.2} before \
-         it, and of {:.2} after it.",
+        "{title}: the knee is at {} {key} ({} to {}); doubling {key} gives a factor of {:.2} \
+         before it, and of {:.2} after it.",
         shown(estimate.at),
+        shown(bounds.low),
+        shown(bounds.high),
         estimate.slope_before.exp2(),
         estimate.slope_after.exp2()
     )
@@ -103,10 +114,11 @@ fn points(sweep: &Sweep) -> Table {
     let row = |point: &SweepPoint| {
         let values = sweep.keys.iter().zip(&point.values);
         let figure = |value: Option<f64>| Cell::measured(value, sweep.unit);
+        let interval = determined(point.interval);
         let figures = [
             RowField::mixed("mean", figure(Some(point.mean))),
-            RowField::mixed("from", figure(point.interval.map(|(low, _)| low))),
-            RowField::mixed("to", figure(point.interval.map(|(_, high)| high))),
+            RowField::mixed("from", figure(interval.map(|(low, _)| low))),
+            RowField::mixed("to", figure(interval.map(|(_, high)| high))),
             RowField::count("rounds", point.rounds as u64),
         ];
         values.map(|(key, value)| RowField::text(key, value)).chain(figures).collect()
@@ -165,6 +177,7 @@ fn chart(sweep: &Sweep) -> Curves {
             curves.len() - 1
         });
         let SweepPoint { mean, interval, .. } = *point;
+        let interval = determined(interval);
         curves[place].points[at] = Some(CurvePoint { mean, interval });
     }
     Curves {
@@ -174,6 +187,7 @@ fn chart(sweep: &Sweep) -> Curves {
         key: sweep.keys[last].clone(),
         values: across.into_iter().map(str::to_owned).collect(),
         curves,
+        limits: Vec::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lines about a run in progress: its tasks, and layouts of a filesystem during aging.
 
-use treering_model::{Artifact, FileLayout, LAYOUT_ARTIFACT, TaskTotals};
+use treering_model::{Artifact, FileLayout, LAYOUT_ARTIFACT, TaskTotals, counted};
 
 /// Number of measurements in a sparkline.
 const SPARKLINE_CHARS: usize = 24;
@@ -62,5 +62,6 @@ pub fn task_line(task: &TaskTotals) -> String {
     } else {
         format!("{:.1} MiB/s", task.mib_per_second())
     };
-    format!("{} {} {:.2} s, {} files, {rate}", task.kind, task.subject, task.seconds(), task.files)
+    let files = counted(task.files, "file");
+    format!("{} {} {:.2} s, {files}, {rate}", task.kind, task.subject, task.seconds())
 }
