@@ -63,8 +63,8 @@ impl<'j> ForeseenMetrics<'j> {
         KIND_METRICS.contains(&last) && self.metrics.iter().any(is_kind)
     }
 
-    /// True if observers can give a metric of this name for the job: calls of other programs are not
-    /// timed.
+    /// True if observers can give a metric of this name for the job: calls of other programs are
+    /// not timed.
     fn may_observe(&self, name: &str) -> bool {
         is_observable(name) && !(self.planned.job.is_by_program() && is_call_latency(name))
     }

@@ -217,7 +217,6 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
     fn run_program(&mut self, program: &ExternalProgram) -> Result<ProgramEnd, EngineError> {
         self.end_phase(Ok(()))?;
         self.interrupted()?;
-        // A server that a program left running keeps the filesystem busy.
         if self.programs.as_ref().is_none_or(ProgramRunner::has_ended) {
             self.renew_between_phases()?;
         }

@@ -54,8 +54,8 @@ impl Scalability {
     }
 }
 
-/// Fits the model to throughputs measured in rounds. If each round has more than half of the numbers
-/// of clients, each at most once, effects common to a round are removed first.
+/// Fits the model to throughputs measured in rounds. If each round has more than half of the
+/// numbers of clients, each at most once, effects common to a round are removed first.
 ///
 /// # Errors
 /// If there are fewer than [`FEWEST_SIZES`] different numbers, or a value is not positive.

@@ -56,8 +56,8 @@ pub(crate) fn largest_scale(values: &[f64], scale: impl Fn(&[f64]) -> f64) -> f6
     scale(values).max(scale(first)).max(scale(second))
 }
 
-/// Standard deviation of the points around their levels, from differences between neighbours, and at
-/// least `smallest`.
+/// Standard deviation of the points around their levels, from differences between neighbours, and
+/// at least `smallest`.
 pub(crate) fn scatter(values: &[f64], smallest: f64) -> f64 {
     let steps = steps(values, 1, &[]);
     robust_scale(&steps, steps.len() as f64, smallest)

@@ -100,8 +100,8 @@ fn add(sums: &mut Vec<CallSum>, op: Op, calls: u64, latency: &Latency) {
     }
 }
 
-/// Metrics of one part of the trial. The p99 of the call that `decides` is primary, or the median if
-/// there are too few calls for it.
+/// Metrics of one part of the trial. The p99 of the call that `decides` is primary, or the median
+/// if there are too few calls for it.
 fn metrics(sums: &[CallSum], scope: &Scope, decides: Option<Op>) -> Vec<Metric> {
     let of_call = |sum: &CallSum| {
         let timed = sum.latency.samples();

@@ -127,7 +127,7 @@ impl TrialWatch for FunctionWatch {
         }
         let caution = |message| Caution { code: CautionCode::TraceIncomplete, message };
         let cautions = problems.into_iter().map(caution).collect();
-        Findings { metrics, cautions, ..Findings::default() }
+        Findings { cautions, metrics, ..Findings::default() }
     }
 }
 

@@ -74,11 +74,11 @@ impl SeriesScale {
     }
 
     /// Ratio of the values at two positions; infinite if the first value is not clearly above zero:
-    /// a count below 1, or a value below twice the uncertainty of the change.
-    pub(super) fn ratio(self, from: f64, to: f64, uncertainty: f64) -> f64 {
+    /// a count below 1, or a value below the width of the interval of the change.
+    pub(super) fn ratio(self, from: f64, to: f64, interval: Option<Interval>) -> f64 {
         let least = match self {
             Self::Counts => 1.0,
-            Self::Ratios | Self::Values => 2.0 * uncertainty,
+            Self::Ratios | Self::Values => interval.map_or(0.0, |it| it.high - it.low),
         };
         match (self, self.value(from)) {
             (Self::Ratios, _) => (to - from).exp(),

@@ -255,8 +255,8 @@ fn judge(
     judged: usize,
 ) -> Result<(), StatsError> {
     let smallest_scatter = scale.smallest_scatter(gathered.trials_each());
-    let alpha = SHIFT_PLAN.alpha / judged as f64;
-    let plan = ShiftPlan { alpha, smallest_scatter, ..SHIFT_PLAN };
+    let plan =
+        ShiftPlan { alpha: SHIFT_PLAN.alpha / judged as f64, smallest_scatter, ..SHIFT_PLAN };
     let is_worse = |change: f64| (change > 0.0) == (series.better == BetterDirection::Lower);
     let shifts = level_shifts(points, &plan)?;
     let starts: Vec<usize> = shifts.iter().map(|shift| shift.index).collect();
@@ -271,14 +271,13 @@ fn judge(
             &gathered.points[before..shift.index],
             &gathered.points[shift.index..after],
         );
-        let uncertainty = shift.interval.map_or(0.0, |it| (it.high - it.low) / 2.0);
-        let ratio = |change: f64| scale.ratio(old, old + change, uncertainty);
+        let ratio = |change: f64| scale.ratio(old, old + change, shift.interval);
         let interval = shift.interval.map(|change| (ratio(change.low), ratio(change.high)));
         LevelShift {
             index: shift.index,
             between: shift.between,
             levels: (scale.value(old), scale.value(new)),
-            ratio: scale.ratio(old, new, uncertainty),
+            ratio: ratio(new - old),
             interval: interval.filter(|(low, _)| low.is_finite()),
             p_value: shift.p_value,
             is_worse: is_worse(shift.change()),
@@ -301,7 +300,7 @@ fn judge(
             .map_or(told, |(own, placed)| scale.level(placed.value, std::slice::from_ref(own)));
         Ok(SuspectPoint {
             level: scale.value(told),
-            ratio: scale.ratio(told, newest_place, 0.0),
+            ratio: scale.ratio(told, newest_place, None),
             p_value: newest.p_value,
             is_worse: is_worse(newest.change),
             points_needed: points_to_decide(points, level, &newest, &plan, MOST_FURTHER_POINTS)?,

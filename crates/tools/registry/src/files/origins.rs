@@ -3,7 +3,8 @@
 //!
 //! A row is known by everything but its value and its link. If a table says another value for it
 //! than the store, the value was corrected: a trial with the new value takes the place of the old
-//! one, and names it. A table that gains a column of labels, versions, commits or variants is the same table, too.
+//! one, and names it. A table that gains a column of labels, versions, commits or variants is
+//! the same table, too.
 
 use std::collections::{HashMap, HashSet};
 
@@ -45,8 +46,8 @@ pub(super) fn row_key(trial: &ForeignTrial, metric: &Metric) -> String {
     format!("{}/{:?}/{:?}", digest.text(), metric.unit, metric.better)
 }
 
-/// Columns that a table may gain after its rows were imported, by their facts, in the order in which
-/// they name a trial without a label.
+/// Columns that a table may gain after its rows were imported, by their facts, in the order in
+/// which they name a trial without a label.
 const GAINED: [&str; 3] = [VERSION_FACT, COMMIT_FACT, VARIANT_FACT];
 
 /// Keys of a row in tables without some of its label, version, commit and variant; `-` if it has
@@ -58,10 +59,9 @@ pub(super) fn earlier_keys(trial: &ForeignTrial, metric: &Metric) -> String {
     let has: Vec<&str> = GAINED.into_iter().filter(|name| own(name).is_some()).collect();
     let key = |absent: &dyn Fn(&str) -> bool, is_unlabelled: bool| {
         let kept: Vec<&str> = has.iter().copied().filter(|name| !absent(name)).collect();
-        let name = match has_label && !is_unlabelled {
-            true => trial.name.clone(),
-            false => first(&kept).unwrap_or_default(),
-        };
+        let is_labelled = has_label && !is_unlabelled;
+        let name = if is_labelled { Some(trial.name.clone()) } else { first(&kept) };
+        let name = name.unwrap_or_default();
         let named = ForeignTrial { name, ..trial.clone() };
         let is_part = |fact: &Fact| fact.name != LINK_FACT && !absent(&fact.name);
         digest_without_value(&named, metric, is_part).text()
