@@ -7,7 +7,7 @@ use treering_model::{
     BetterDirection, CellRole, LINK_FACT, Metric, RunMode, Scope, Trial, TrialId, Unit,
     VARIANT_FACT,
 };
-use treering_stats::{HistoryPoint, count_at, count_scale};
+use treering_stats::{HistoryPoint, Interval, count_at, count_scale};
 
 use super::{DatedTrial, HistoryTerms};
 use crate::compare::{is_completed, job_names};
