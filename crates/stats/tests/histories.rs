@@ -93,6 +93,11 @@ fn outliers_seldom_hide_a_step_and_are_none() {
     let (found, _) = score(Method::ALL[0], &step, 100);
     let (_, alarms) = score(Method::ALL[0], &quiet, 100);
     assert!(found >= 80 && alarms <= 5, "found {found}, alarms {alarms} of 100");
+    for share in [0.3, 0.4] {
+        let two_modes = Case { cov: 0.02, ..Case::quiet(60, Scatter::Doubled(share)) };
+        let (_, alarms) = score(Method::ALL[0], &two_modes, 100);
+        assert!(alarms <= 5, "{alarms} of 100 among {share}");
+    }
 }
 
 #[test]

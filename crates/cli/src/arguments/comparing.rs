@@ -291,7 +291,8 @@ run left behind; its finished trials are kept, and --resume continues with the r
   treering compare --filesystems ext4,xfs --size 8GiB -- --dataset linux-6.1 --runs 30
   treering compare --filesystems ext4,xfs --trace --layout
   treering compare --kernel linux-6.1.deb --kernel linux-6.12.deb --filesystems xfs
-  treering compare --kernel git:v6.11 --kernel git:HEAD --build 'make -s -j8 bindeb-pkg'
+  treering compare --kernel git:v6.11 --kernel git:HEAD \\
+    --build 'make -s -j8 olddefconfig bindeb-pkg'
   treering compare --machine reboot --kernel 6.1.0-47-amd64 --kernel 6.12.9-amd64 --dry-run
   treering compare --list
   treering compare mail-server
@@ -391,7 +392,8 @@ Exits with 0 if the kernel of this revision is as good as the good one, with 1 i
 125 if that cannot be said: it does not build, does not boot, a trial fails, or the result is
 unclear. Any other failure exits with 255, which ends `git bisect run` and blames no revision.
   git bisect start BAD GOOD
-  git bisect run treering kernel bisect-step --good git:GOOD --build 'make -s -j8' plan.toml
+  git bisect run treering kernel bisect-step --good git:GOOD \\
+    --build 'make -s -j8 olddefconfig all' plan.toml
   git bisect run treering kernel bisect-step --good ../good --build ./package.sh --kernel out.deb \\
     plan.toml";
 

@@ -868,6 +868,20 @@ fn a_table_that_gains_columns_replaces_its_rows() {
 }
 
 #[test]
+fn rows_with_and_without_a_variant_at_one_time_are_two_trials() {
+    let program = program();
+    let path = program.home().join("both.csv");
+    for rows in ["t,100,\nt,100,patched\n", "t,100,patched\nt,100,\n"] {
+        let rows = rows.replace("t,", "2026-04-01,parse,ns,lower,");
+        fs::write(&path, format!("time,metric,unit,direction,value,variant\n{rows}")).unwrap();
+        program.run(["import", path.to_str().unwrap()]).ends_with(0);
+        assert_eq!(count(&program), 2);
+    }
+    let list = json(&program, &["list", "--format", "json"]).to_string();
+    assert!(!list.contains("corrected by"), "{list}");
+}
+
+#[test]
 fn a_table_that_lacks_a_column_is_refused_with_the_nearest_name() {
     let program = program();
     let path = program.home().join("numbers.csv");

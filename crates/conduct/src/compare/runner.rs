@@ -407,10 +407,11 @@ impl<'a> Runner<'a> {
             self.finished.done.insert(*planned, trial);
         }
         self.ran += 1;
-        let failure = self.judge.take(planned, ending, &self.finished.done);
-        failure
-            .filter(|_| self.options.gives_up)
-            .map_or(Ok(()), |(_, why)| Err(Failure::new(FailureKind::Trial, why)))
+        // Elsewhere a failed trial is one of many, and the others go on.
+        let done = &self.finished.done;
+        let failure =
+            self.options.gives_up.then(|| self.judge.take(planned, ending, done)).flatten();
+        failure.map_or(Ok(()), |(_, why)| Err(Failure::new(FailureKind::Trial, why)))
     }
 
     /// Number of the current trial, and the estimated time left.

@@ -15,6 +15,8 @@ use crate::failure::Failure;
 
 /// First words of every key; must change with the meaning of the others.
 const VERSION: &[u8] = b"treering kernel 1";
+/// Largest number of unfinished entries of one process number.
+const NEW_FOLDERS_MOST: u32 = 1_000;
 /// File in an entry with its origin.
 const RECORD: &str = "treering-kernel.json";
 
@@ -79,6 +81,19 @@ impl KernelCache {
         paths.next().map(|entry| entry.path())
     }
 
+    /// Makes a folder for a new entry; one that was left by a kill is passed over.
+    fn new_folder(&self) -> io::Result<PathBuf> {
+        let process = std::process::id();
+        for number in 0..NEW_FOLDERS_MOST {
+            let new = self.directory.join(format!("new-{process}-{number}"));
+            match fs::create_dir(&new) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => return made.map(|()| new),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
     /// Keeps a copy of a kernel; returns the copy.
     ///
     /// # Errors
@@ -89,8 +104,7 @@ impl KernelCache {
             Failure::of_path(path, error).context("the kernel that was built cannot be kept")
         };
         fs::create_dir_all(&self.directory).map_err(|error| failed(&self.directory, &error))?;
-        let new = self.directory.join(format!("new-{}", std::process::id()));
-        fs::create_dir(&new).map_err(|error| failed(&new, &error))?;
+        let new = self.new_folder().map_err(|error| failed(&self.directory, &error))?;
         let record = BuildRecord {
             commit: key.commit.hash.clone(),
             has_changes: !key.changes.is_empty(),

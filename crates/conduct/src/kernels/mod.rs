@@ -7,12 +7,15 @@ mod product;
 mod repository;
 mod worktree;
 
+use std::fs::File;
+use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
+use treering_model::Fingerprint;
 use treering_sys::{SIGINT, SIGTERM};
 
 use crate::failure::{Failure, FailureKind};
@@ -124,20 +127,47 @@ impl KernelSources {
             return Ok(Ok(kept));
         }
         let began = now(host);
-        let built = build.run(&self.directory, host)?;
-        let made = built.and_then(|()| match kernel {
+        let saved = key.as_ref().map(|key| self.save_configuration(key)).transpose()?;
+        let built = build.run(&self.directory, Stdio::null(), host);
+        if let Some((repository, key)) = repository.as_ref().zip(key.as_ref()) {
+            restore_configuration(repository, &key.configuration)?;
+        }
+        if let Some(saved) = saved.flatten() {
+            std::fs::remove_file(&saved).map_err(|error| Failure::of_path(&saved, &error))?;
+        }
+        let made = built?.and_then(|()| match kernel {
             Some(kernel) => Ok(self.directory.join(kernel)),
             None => made_kernel(&self.directory, began).ok_or(NONE_MADE.to_owned()),
         });
-        let kept = match (made, &key) {
+        match (made, &key) {
             // An image alone may have its modules anywhere.
             (Ok(kernel), Some(key)) if is_whole(&kernel) => self.cache().keep(key, &kernel).map(Ok),
             (made, _) => Ok(made),
-        };
-        if let Some((repository, key)) = repository.zip(key) {
-            restore_configuration(&repository, &key.configuration)?;
         }
-        kept
+    }
+
+    /// Saves the configuration of the working tree while a build may change it; returns the file.
+    ///
+    /// # Errors
+    /// If a killed build has left one, or it cannot be written.
+    fn save_configuration(&self, key: &BuildKey) -> Result<Option<PathBuf>, Failure> {
+        if key.configuration.is_empty() {
+            return Ok(None);
+        }
+        let name = Fingerprint::from_bytes(self.directory.as_os_str().as_encoded_bytes()).text();
+        let saved = self.cache.join(format!("config-{name}"));
+        if saved.exists() {
+            let message = format!(
+                "{} is the .config from before a build that was killed in {}",
+                saved.display(),
+                self.directory.display()
+            );
+            let hint = "copy it back to .config, or remove it if .config is right";
+            return Err(Failure::environment(message).hint(hint));
+        }
+        let written = std::fs::create_dir_all(&self.cache)
+            .and_then(|()| std::fs::write(&saved, &key.configuration));
+        written.map_err(|error| Failure::of_path(&saved, &error)).map(|()| Some(saved))
     }
 
     fn cache(&self) -> KernelCache {
@@ -183,7 +213,9 @@ impl KernelSources {
         let name = &key.commit.name;
         host.say(&format!("{name}: checked out in {}", tree.path.display()));
         let began = now(host);
-        let made = build.run(&tree.path, host)?;
+        // The build holds the lock of the tree, too, for as long as any part of it runs.
+        let lock = tree.lock.try_clone().map_err(|error| Failure::of_path(&tree.path, &error))?;
+        let made = build.run(&tree.path, lock.into(), host)?;
         let made = made.and_then(|()| made_kernel(&tree.path, began).ok_or(NONE_MADE.to_owned()));
         let kernel = made.map_err(|why| Failure::environment(why).context(name))?;
         self.cache().keep(key, &kernel)
@@ -211,12 +243,20 @@ fn is_whole(kernel: &Path) -> bool {
 /// Puts the configuration of the working tree back, which a build of an older commit changes: the
 /// next one would begin with what that commit did not know.
 fn restore_configuration(repository: &Repository, configuration: &[u8]) -> Result<(), Failure> {
-    let changed = repository.configuration().is_some_and(|now| now != configuration);
-    if configuration.is_empty() || !changed {
+    let is_same = repository.configuration().as_deref() == Some(configuration);
+    if configuration.is_empty() || is_same {
         return Ok(());
     }
+    // It may be a link, and a full disk must not cost it.
     let file = repository.top.join(CONFIGURATION);
-    std::fs::write(&file, configuration).map_err(|error| Failure::of_path(&file, &error))
+    let file = file.canonicalize().unwrap_or(file);
+    let new = file.with_extension("treering-new");
+    let written = File::create(&new).and_then(|mut new_file| {
+        new_file.write_all(configuration)?;
+        new_file.sync_all()?;
+        std::fs::rename(&new, &file)
+    });
+    written.map_err(|error| Failure::of_path(&file, &error))
 }
 
 impl KernelBuild {
@@ -224,7 +264,12 @@ impl KernelBuild {
     ///
     /// # Errors
     /// If there is no shell, or the user interrupts the build.
-    fn run(&self, directory: &Path, host: &dyn Host) -> Result<Result<(), String>, Failure> {
+    fn run(
+        &self,
+        directory: &Path,
+        stdin: Stdio,
+        host: &dyn Host,
+    ) -> Result<Result<(), String>, Failure> {
         host.say(&format!("building: {}", self.command));
         let cannot = |error: std::io::Error| {
             Failure::environment(format!("cannot run sh for --build: {error}"))
@@ -232,7 +277,7 @@ impl KernelBuild {
         let output = self.output.try_clone().map_err(cannot)?;
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", &self.command]).current_dir(directory);
-        let status = shell.stdin(Stdio::null()).stdout(output).status().map_err(cannot)?;
+        let status = shell.stdin(stdin).stdout(output).status().map_err(cannot)?;
         match (status.code(), status.signal()) {
             (Some(0), _) => Ok(Ok(())),
             // The user's Ctrl-C reaches the build first.

@@ -12,7 +12,7 @@ const OTHER_PACKAGES: [&str; 4] =
 const PACKAGE_FOLDERS: [&str; 5] =
     ["", "..", "rpmbuild/RPMS", "rpmbuild/RPMS/x86_64", "tar-install"];
 /// Image of a built tree.
-const IMAGE: &str = "arch/x86/boot/bzImage";
+pub(super) const IMAGE: &str = "arch/x86/boot/bzImage";
 
 /// Places of a kernel that [`made_kernel`] knows, in words.
 pub(super) const NONE_MADE: &str = "the build was successful, but made neither a package with an \

@@ -74,7 +74,7 @@ impl Repository {
         };
         let asked = ["rev-parse", "--symbolic-full-name", "--end-of-options", revision];
         let full = run(&self.top, &asked)?.map(|text| words(&text)).unwrap_or_default();
-        let is_tag = full.contains("/tags/");
+        let is_tag = full.split('/').nth(1) == Some("tags");
         let commit = Commit { name: revision.to_owned(), hash };
         let is_fixed = is_tag || commit.hash.starts_with(revision);
         let moving = format!("{revision} {}", commit.short());
@@ -87,7 +87,7 @@ impl Repository {
     /// # Errors
     /// If git cannot tell them.
     pub(super) fn changes(&self) -> Result<Vec<u8>, Failure> {
-        run(&self.top, &["diff", "--binary", "HEAD"])?
+        run(&self.top, &["diff", "--binary", "--no-ext-diff", "--no-textconv", "HEAD"])?
             .map_err(|refusal| Failure::environment(refusal.0))
     }
 
@@ -113,8 +113,9 @@ pub(super) fn run(
     words: &[impl AsRef<OsStr>],
 ) -> Result<Result<Vec<u8>, GitRefusal>, Failure> {
     let mut git = Command::new("git");
-    // No program of the repository's owner runs beside a build.
-    git.arg("-C").arg(directory).args(["-c", "core.hooksPath=/dev/null"]).args(words);
+    // Neither hooks nor a monitor of the repository run beside a build.
+    let without_programs = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"];
+    git.arg("-C").arg(directory).args(without_programs).args(words);
     OTHER_REPOSITORY.iter().for_each(|name| {
         git.env_remove(name);
     });

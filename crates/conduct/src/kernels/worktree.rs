@@ -2,6 +2,7 @@
 //! the next build only compiles what differs; the user's own working tree is never touched.
 
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use treering_model::Fingerprint;
 use treering_sys::{LockError, lock_exclusive};
 
+use super::product::IMAGE;
 use super::repository::{CONFIGURATION, Commit, GitRefusal, Repository, run};
 use crate::failure::Failure;
 
@@ -30,7 +32,8 @@ struct TreeRecord {
 pub(super) struct Worktree {
     /// Top directory.
     pub(super) path: PathBuf,
-    _lock: File,
+    /// Lock of the tree.
+    pub(super) lock: File,
 }
 
 impl Worktree {
@@ -48,7 +51,7 @@ impl Worktree {
         // `bindeb-pkg` writes its packages beside the tree, so each tree has a folder of its own.
         let folder = cache.join(TREES).join(&name);
         let path = folder.join(format!("treering-{name}"));
-        let of_path = |path: &Path, error: &std::io::Error| Failure::of_path(path, error);
+        let of_path = |path: &Path, error: &io::Error| Failure::of_path(path, error);
         fs::create_dir_all(&folder).map_err(|error| of_path(&folder, &error))?;
         let lock = File::open(&folder).map_err(|error| of_path(&folder, &error))?;
         if lock_exclusive(&lock) == Err(LockError::Held) {
@@ -60,9 +63,15 @@ impl Worktree {
             Failure::environment(format!("git cannot check out {}: {why}", commit.name))
         };
         if path.symlink_metadata().is_ok() {
-            let is_ours =
+            // Without its own `.git`, git would take the next repository above for the tree.
+            let of_git = Repository::find(&path).ok().flatten();
+            let is_tree = of_git.is_some_and(|it| {
+                it.history == repository.history
+                    && it.top.canonicalize().ok() == path.canonicalize().ok()
+            });
+            let is_recorded =
                 recorded(&record).is_some_and(|it| identity(&path, repository) == Some(it));
-            if !is_ours {
+            if !(is_tree && is_recorded) {
                 let message = format!("{} is not the tree that was made here", path.display());
                 return Err(Failure::environment(message).hint("move it away"));
             }
@@ -77,11 +86,17 @@ impl Worktree {
             fs::write(&record, made).map_err(|error| of_path(&record, &error))?;
         }
         let file = path.join(CONFIGURATION);
+        if configuration.is_empty() {
+            // The last build had one, which is not that of this key.
+            remove_if_there(&file).map_err(|error| of_path(&file, &error))?;
+        }
+        let image = path.join(IMAGE);
+        remove_if_there(&image).map_err(|error| of_path(&image, &error))?;
         // An equal file is left alone, since make compares times.
         if !configuration.is_empty() && fs::read(&file).ok().as_deref() != Some(configuration) {
             fs::write(&file, configuration).map_err(|error| of_path(&file, &error))?;
         }
-        Ok(Self { path, _lock: lock })
+        Ok(Self { path, lock })
     }
 }
 
@@ -90,6 +105,13 @@ fn identity(path: &Path, repository: &Repository) -> Option<TreeRecord> {
     let metadata = path.symlink_metadata().ok().filter(fs::Metadata::is_dir)?;
     let history = repository.history.clone();
     Some(TreeRecord { history, inode: metadata.ino() })
+}
+
+fn remove_if_there(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn recorded(record: &Path) -> Option<TreeRecord> {

@@ -4,11 +4,11 @@
 //! The guest can write nothing to the host: QEMU serves 9p read-only, and the daemon sees a copy of
 //! the mounts in which all are read-only. A mount option of the guest alone would promise nothing.
 
-use std::fs::File;
+use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -56,8 +56,14 @@ impl SharedRoot {
         let daemon = places.into_iter().find(|path| path.is_absolute() && path.is_file());
         let mut reasons = Vec::new();
         for transport in RootTransport::ALL {
-            if transport == RootTransport::VirtioFs && daemon.is_none() {
+            let is_virtiofs = transport == RootTransport::VirtioFs;
+            if is_virtiofs && daemon.is_none() {
                 reasons.push("virtiofs: virtiofsd is not installed".to_owned());
+                continue;
+            }
+            // virtiofsd takes a comma for the end of the path.
+            if is_virtiofs && directory.as_os_str().as_encoded_bytes().contains(&b',') {
+                reasons.push("virtiofs: the path has a comma".to_owned());
                 continue;
             }
             let missing = kernels.iter().find_map(|kernel| needed_by_root(kernel, transport).err());
@@ -106,13 +112,7 @@ impl SharedRoot {
         if self.transport == RootTransport::NineP {
             return Ok(None);
         }
-        // An abstract name is in no directory, so nothing of it can stay.
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("treering-root-{}-{number}", std::process::id());
-        let address = SocketAddr::from_abstract_name(name)?;
-        let listener = UnixListener::bind_addr(&address)?;
-        let connection = UnixStream::connect_addr(&address)?;
+        let (listener, connection) = private_connection()?;
         let mut command = Command::new(&self.daemon);
         command.args(["-f", "--fd=0", "-o", "sandbox=chroot", "-o", "cache=auto", "-o"]);
         let mut source = std::ffi::OsString::from("source=");
@@ -122,6 +122,22 @@ impl SharedRoot {
         let child = with_read_only_mounts(end_with_parent(&mut command)).spawn()?;
         Ok(Some((child, OwnedFd::from(connection))))
     }
+}
+
+/// A listening socket with the only connection to it. Nobody else can reach its directory below
+/// `/run`, which is removed at once.
+fn private_connection() -> io::Result<(UnixListener, UnixStream)> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("treering-root-{}-{number}", std::process::id());
+    let directory = Path::new("/run").join(name);
+    DirBuilder::new().mode(0o700).create(&directory)?;
+    let socket = directory.join("socket");
+    let connected =
+        UnixListener::bind(&socket).and_then(|it| Ok((it, UnixStream::connect(&socket)?)));
+    let _it_is_not_there = fs::remove_file(&socket);
+    fs::remove_dir(&directory)?;
+    connected
 }
 
 #[cfg(test)]

@@ -10,9 +10,9 @@ metrics! {
     MAINTENANCE_CPU_SECONDS = "maintenance_cpu_seconds", Seconds, Lower;
     /// Bytes that one run of this maintenance read or made shared, in the mean.
     MAINTENANCE_BYTES = "maintenance_bytes", Bytes, Higher;
-    /// What reading the files of this maintenance took before it, with cold caches, in the mean.
+    /// Mean time of reading the files of this maintenance before it, with cold caches.
     READ_BEFORE_SECONDS = "read_before_seconds", Seconds, Lower;
-    /// What reading the files of this maintenance took after it, with cold caches, in the mean.
+    /// Mean time of reading the files of this maintenance after it, with cold caches.
     READ_AFTER_SECONDS = "read_after_seconds", Seconds, Lower;
     /// Time of reading, as it was before the maintenance, after which the maintenance has saved the
     /// time that it took; missing if reading became no faster.

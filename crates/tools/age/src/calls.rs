@@ -157,13 +157,12 @@ fn open_copy(io: &mut dyn Io, (from, into): (&CString, &CString)) -> Result<(), 
     io.create(ROOT_DIR, into, CreateHow::Exclusive, OTHER)
 }
 
-/// Closes both files of a copy.
-fn close_copy(io: &mut dyn Io, fsync: bool) -> Result<(), Stop> {
-    if fsync {
-        io.fsync(OTHER)?;
-    }
+/// Closes both files of a copy, also on a full filesystem: an open file keeps its space.
+fn close_copy(io: &mut dyn Io, fsync: bool) -> Result<WriteOutcome, Stop> {
+    let has_room = !fsync || io.fsync(OTHER).unless_full()?.is_ok();
     io.close(OTHER)?;
-    io.close(FILE)
+    io.close(FILE)?;
+    Ok(if has_room { WriteOutcome::All } else { WriteOutcome::Full })
 }
 
 /// Writes a copy of a file of this many bytes.
@@ -177,14 +176,17 @@ pub(super) fn copy_file(
     let mut done = 0;
     while done < bytes {
         let piece = u32::try_from((bytes - done).min(WRITE_BYTES)).unwrap_or(u32::MAX);
-        match io.copy(FILE, OTHER, piece, done)? {
+        match io.copy(FILE, OTHER, piece, done).unless_full()? {
             // Somebody else has shortened the file.
-            0 => break,
-            copied => done += copied,
+            Ok(0) => break,
+            Ok(copied) => done += copied,
+            Err(_) => {
+                close_copy(io, false)?;
+                return Ok(WriteOutcome::Full);
+            }
         }
     }
-    close_copy(io, fsync)?;
-    Ok(WriteOutcome::All)
+    close_copy(io, fsync)
 }
 
 /// Makes a copy of a file that shares its blocks.
@@ -194,9 +196,11 @@ pub(super) fn reflink(
     fsync: bool,
 ) -> Result<WriteOutcome, Stop> {
     open_copy(io, names)?;
-    io.reflink(FILE, OTHER)?;
-    close_copy(io, fsync)?;
-    Ok(WriteOutcome::All)
+    if io.reflink(FILE, OTHER).unless_full()?.is_err() {
+        close_copy(io, false)?;
+        return Ok(WriteOutcome::Full);
+    }
+    close_copy(io, fsync)
 }
 
 /// Punches a hole into a file.

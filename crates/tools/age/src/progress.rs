@@ -90,7 +90,8 @@ impl RunProgress {
         if let Some(refused) = refused {
             let filesystem = self.filesystem.as_deref().unwrap_or("this filesystem");
             let message = format!(
-                "{filesystem} cannot do what the profile needs: {refused}; nothing was aged"
+                "{filesystem} cannot do what the profile needs: {refused}; nothing was aged: take \
+                 it out of the profile, or age another filesystem"
             );
             self.refusal = Some(SessionError::new(message));
         }

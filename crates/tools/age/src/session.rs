@@ -145,6 +145,7 @@ impl AgeSession {
             let now = self.progress.ending.operations();
             let due = self.due(before, now, &done);
             let is_over = self.progress.ending.is_over();
+            self.progress.check()?;
             self.maintain(&due, conductor)?;
             if is_over {
                 break;
@@ -190,6 +191,7 @@ impl AgeSession {
 
     /// Runs maintenance, each part in a phase of its own.
     fn maintain(&mut self, due: &[usize], conductor: &mut dyn Conductor) -> SessionResult {
+        let is_resumed = !self.earlier.is_empty();
         for &index in due {
             let operations = self.progress.ending.operations();
             let taken = {
@@ -199,13 +201,20 @@ impl AgeSession {
             let plan = self.plans[index].clone();
             for &part in MaintenancePart::of(&plan) {
                 let numbers = (operations, self.live_bytes);
-                let script =
-                    MaintenanceScript::new((index, part), &self.generator, &taken, numbers);
+                let script = MaintenanceScript::new(
+                    (index, part),
+                    &self.generator,
+                    &taken,
+                    numbers,
+                    is_resumed,
+                );
                 let (name, subject) = (part.name(&plan), format!("after {operations} operations"));
                 let op = if part == MaintenancePart::Work { Op::Sync } else { Op::Read };
                 let tasks = vec![Task::new(&name, &subject, op, Box::new(script))];
-                let is_read = op == Op::Read || plan.kind == MaintenanceKind::Read;
-                let caches = if is_read { CachePolicy::Drop } else { CachePolicy::Keep };
+                // Work on the contents of files has to read them, as long after they were written.
+                let keeps = matches!(plan.kind, MaintenanceKind::Trim | MaintenanceKind::Snapshot);
+                let is_warm = op == Op::Sync && keeps;
+                let caches = if is_warm { CachePolicy::Keep } else { CachePolicy::Drop };
                 conductor.phase(Phase::new(name, 1))?;
                 let group = ParallelGroup { caches, ..ParallelGroup::new(tasks) };
                 let costs = &mut self.costs;

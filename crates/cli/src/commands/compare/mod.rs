@@ -54,12 +54,16 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     // A resumed plan was rehearsed when it began.
     let rehearsal: Option<&VariantRehearsal<'_>> =
         if args.print_plan || args.resume { None } else { Some(&rehearsal) };
-    // An error of the plan is reported before a kernel is built, which can take an hour.
+    // An error of a plan file is reported before a kernel is built, which can take an hour.
     let read = |path: &PathBuf| read_plan(path, args.full_size, rehearsal);
     let read = args.plan.as_ref().map(read).transpose()?;
     let given = args.plan.is_none().then(|| quick::options(&args.quick)).transpose()?;
     let chosen = kernels::chosen(&args.quick, !is_shown_only)?;
     if !chosen.unbuilt.is_empty() {
+        if args.print_plan {
+            return Err(Failure::usage(chosen.unbuilt.join("\n"))
+                .hint("run it without --print-plan first, which builds them"));
+        }
         let lines = chosen.unbuilt.join("\n") + "\n";
         super::output::with_writer(args.page.output.as_deref(), |out| {
             out.write_all(lines.as_bytes())

@@ -89,6 +89,7 @@ impl TrialImporter {
             && (there == about.trial || !again)
         {
             let hint = if there == about.trial { "" } else { " (--again stores it once more)" };
+            self.known.note_current(there);
             self.skipped.push(format!(
                 "'{}' of {} is already in the store as {there}: skipped{hint}",
                 about.label, about.workload

@@ -152,7 +152,11 @@ fn by_moving(file: BorrowedFd<'_>, at: BorrowedFd<'_>) -> Result<(), Errno> {
     for (start, bytes) in pieces.ranges {
         let (mut next, end) = (start / block_bytes, (start + bytes).div_ceil(block_bytes));
         while next < end {
-            let moved = move_extents(file, donor.as_fd(), next, end - next)?;
+            // Blocks that somebody else holds stay where they are.
+            let moved = match move_extents(file, donor.as_fd(), next, end - next) {
+                Err(Errno::BUSY) => 0,
+                moved => moved?,
+            };
             if moved == 0 {
                 break;
             }

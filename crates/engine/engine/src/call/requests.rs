@@ -1,9 +1,12 @@
 //! Asynchronous requests of a task, in flight while its script goes on.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 
 use treering_script::{AsyncRequest, Buffers, Completion, IoQueue, QueueKind};
-use treering_sys::{CompletedRequest, Errno, QueueKind as Kind, RequestQueue, Transfer};
+use treering_sys::{
+    CompletedRequest, Errno, PageBuffer, QueueKind as Kind, RequestQueue, Transfer,
+};
 
 use crate::{LARGEST_CALL_BYTES, Payload};
 
@@ -23,10 +26,12 @@ pub(crate) struct TaskRequests {
 
 impl TaskRequests {
     /// Opens the queue of a task, or none. Its buffers have their memory at once, so that no page
-    /// fault falls into the task; writes of constant data need none.
-    pub(crate) fn open(queue: Option<IoQueue>, payload: &Payload) -> Result<Self, Errno> {
+    /// fault falls into the task; writes of `constant` data need none.
+    pub(crate) fn open(
+        queue: Option<IoQueue>,
+        constant: Option<Arc<PageBuffer>>,
+    ) -> Result<Self, Errno> {
         let make = |IoQueue { kind, depth, read_bytes, write_bytes }| {
-            let constant = payload.constant();
             let write_bytes = if constant.is_some() { 0 } else { write_bytes };
             let bytes = usize::try_from(read_bytes.max(write_bytes)).unwrap_or(usize::MAX);
             let kind = match kind {

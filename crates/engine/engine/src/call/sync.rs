@@ -569,7 +569,9 @@ impl Caller for SyncCaller {
     }
 
     fn open_queue(&mut self, queue: Option<IoQueue>) -> io::Result<()> {
-        self.requests = TaskRequests::open(queue, &self.payload)?;
+        // Buffers of the task are filled one by one, whatever the payload.
+        let constant = self.payload.constant().filter(|_| self.buffers.is_none());
+        self.requests = TaskRequests::open(queue, constant)?;
         Ok(())
     }
 

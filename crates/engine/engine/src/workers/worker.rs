@@ -100,13 +100,13 @@ impl<C: Caller> Worker<C> {
     /// or of the caller ends the task, not the process.
     pub(crate) fn run(&mut self, task: &mut Task, halting: StopConditions<'_>) -> TaskRun {
         let mut tally = RunTally::default();
+        self.caller.use_buffers(task.buffers.clone());
         let queue = self.caller.open_queue(task.queue);
         let paths = self.caller.by_whole_paths(task.whole_paths);
         let before = thread_usage();
         let began_ns = monotonic_ns();
         self.caller.open_through(task.direct, task.synchronous);
         self.caller.by_vectors(task.vectored);
-        self.caller.use_buffers(task.buffers.clone());
         self.recorder.begin_task(began_ns);
         // The worker's own state is counters; after a panic they are counted out and the run ends.
         let ended = catch_unwind(AssertUnwindSafe(|| {

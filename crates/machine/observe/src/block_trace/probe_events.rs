@@ -6,9 +6,8 @@ use treering_sys::Tracefs;
 
 /// Name prefix of synthetic events in `dynamic_events`.
 const SYNTHETIC: &str = "synthetic/";
-/// Number of tasks that can be in a function at the same time, and of which the kernel keeps the
-/// time of entry.
-const TASKS_MOST: u32 = 4096;
+/// Number of tasks whose time of entry the kernel keeps.
+const TASKS_MOST: u32 = 8192;
 /// Number of concurrent calls whose return is seen.
 const RETURNS_MOST: u32 = 256;
 
@@ -67,6 +66,13 @@ impl ProbeEvents {
     /// File with the histogram of the latencies.
     pub(crate) fn histogram(&self) -> String {
         format!("events/synthetic/{}/hist", self.synthetic())
+    }
+
+    /// Files with the histograms of the entries and the returns by task, in which tasks that find
+    /// no room are dropped.
+    pub(crate) fn histograms_of_tasks(&self) -> [String; 2] {
+        let Self { group, number } = self;
+        [format!("events/{group}/f{number}/hist"), format!("events/{group}/r{number}/hist")]
     }
 
     /// Number of calls that the probes missed, by `kprobe_profile`.

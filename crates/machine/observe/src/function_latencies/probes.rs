@@ -78,6 +78,10 @@ impl FunctionProbes {
             let function = function.as_str().to_owned();
             reading.functions.push(FunctionLatency { function, buckets });
             let profile = self.traces.read("kprobe_profile").unwrap_or_default();
+            for file in events.histograms_of_tasks() {
+                let (_, dropped) = parse(&own.read(&file).unwrap_or_default());
+                reading.lost = reading.lost.saturating_add(dropped);
+            }
             reading.lost = reading.lost.saturating_add(dropped + events.missed(&profile));
         }
         reading

@@ -32,7 +32,7 @@ struct ReadingSums {
     work_ns: u64,
 }
 
-/// What the maintenance of a run took.
+/// Costs of the maintenance of a run.
 #[derive(Debug)]
 pub(crate) struct MaintenanceCosts {
     sums: Vec<(MaintenancePlan, MaintenanceSums)>,
@@ -89,7 +89,7 @@ const fn counted_op(kind: MaintenanceKind) -> Option<Op> {
     match kind {
         MaintenanceKind::Read => Some(Op::Read),
         MaintenanceKind::Dedupe => Some(Op::Dedupe),
-        // How much was moved or discarded is known at the device only.
+        // The amount moved or discarded is known at the device only.
         MaintenanceKind::Defrag | MaintenanceKind::Trim | MaintenanceKind::Snapshot => None,
     }
 }

@@ -94,6 +94,10 @@ impl MaintenancePlan {
                 return Err(ProfileError(message));
             }
         }
+        // Snapshots have one series of numbers.
+        if plans.iter().filter(|plan| plan.kind == MaintenanceKind::Snapshot).count() > 1 {
+            return Err(ProfileError("[[maintenance]] snapshot is there twice".to_owned()));
+        }
         Ok(plans)
     }
 

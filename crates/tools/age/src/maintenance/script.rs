@@ -29,6 +29,11 @@ const TRIM_PROBE_BYTES: u64 = 1 << 20;
 /// Subvolume that is made for that.
 const PROBE_VOLUME: &CStr = c"probe-3";
 
+/// Writes back what fits: a filesystem that is full stays so.
+fn sync_what_fits(io: &mut dyn Io) -> Result<(), Stop> {
+    io.sync(SyncScope::Target).unless_full().map(|_without_space| ())
+}
+
 /// Code of a part of a run of maintenance.
 #[derive(Debug)]
 pub(crate) struct MaintenanceScript {
@@ -40,6 +45,8 @@ pub(crate) struct MaintenanceScript {
     /// Operations that were carried out before.
     operations: u64,
     live_bytes: u64,
+    /// True if an interrupted run may have left a snapshot of the same number.
+    is_resumed: bool,
 }
 
 impl MaintenanceScript {
@@ -48,9 +55,10 @@ impl MaintenanceScript {
         generator: &Arc<Mutex<OperationGenerator>>,
         taken: &Arc<Vec<(usize, LiveFile)>>,
         (operations, live_bytes): (u64, u64),
+        is_resumed: bool,
     ) -> Self {
         let (generator, taken) = (Arc::clone(generator), Arc::clone(taken));
-        Self { index, part, generator, taken, operations, live_bytes }
+        Self { index, part, generator, taken, operations, live_bytes, is_resumed }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, OperationGenerator> {
@@ -79,7 +87,7 @@ impl MaintenanceScript {
                 io.close(FILE)?;
             }
         }
-        io.sync(SyncScope::Target)
+        sync_what_fits(io)
     }
 
     /// Lets copies share blocks with their originals, as far as both are equal still.
@@ -102,30 +110,36 @@ impl MaintenanceScript {
                 let mut start = 0;
                 while start < common {
                     let bytes = (common - start).min(DEDUPE_BYTES);
-                    io.dedupe(FILE, OTHER, start, bytes)?;
+                    if io.dedupe(FILE, OTHER, start, bytes).unless_full()?.is_err() {
+                        break;
+                    }
                     start += bytes;
                 }
                 io.close(FILE)?;
                 io.close(OTHER)?;
             }
         }
-        io.sync(SyncScope::Target)
+        sync_what_fits(io)
     }
 
-    /// Makes a snapshot of all files, and destroys the one that is too many.
+    /// Makes a snapshot of all files, and destroys the one that is too many. On a full filesystem
+    /// there is no snapshot.
     fn snapshot(&self, io: &mut dyn Io, plan: &MaintenancePlan) -> Result<(), Stop> {
         let number = plan.number(self.operations);
         let name = |number: u64| c_string(format!("snapshot-{number}"));
         io.open_dir(DirSlot::TARGET, &c_string(ROOT.to_owned()), HERE)?;
-        if io.snapshot(ROOT_DIR, HERE, &name(number)).unless_existing()?.is_none() {
-            // An interrupted run has made it, with other files.
-            io.destroy_subvolume(HERE, &name(number))?;
-            io.snapshot(ROOT_DIR, HERE, &name(number))?;
-        }
         if let Some(oldest) = number.checked_sub(plan.keep).filter(|oldest| *oldest > 0) {
             io.destroy_subvolume(HERE, &name(oldest)).unless_missing()?;
         }
-        io.sync(SyncScope::Target)
+        let made = io.snapshot(ROOT_DIR, HERE, &name(number));
+        if !self.is_resumed {
+            let _without_space = made.unless_full()?;
+        } else if matches!(made.unless_existing().unless_full()?, Ok(None)) {
+            // The interrupted run has made it, with other files.
+            io.destroy_subvolume(HERE, &name(number))?;
+            let _without_space = io.snapshot(ROOT_DIR, HERE, &name(number)).unless_full()?;
+        }
+        sync_what_fits(io)
     }
 
     fn work(&self, io: &mut dyn Io) -> Result<(), Stop> {

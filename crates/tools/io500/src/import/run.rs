@@ -234,10 +234,11 @@ impl ParsedRun {
         }
     }
 
-    /// Adds a fact, up to a limit that no version reaches.
+    /// Adds a fact under a name of its own, which is none of those that say where a trial comes
+    /// from, up to a limit that no version reaches.
     fn fact(&mut self, name: &str, value: String) {
         if self.facts.len() < FACTS_MOST {
-            self.facts.push(Fact { name: format!("{IMPORT_PREFIX}{name}"), value });
+            self.facts.push(Fact { name: format!("{IMPORT_PREFIX}io500.{name}"), value });
         }
     }
 

@@ -21,7 +21,7 @@ pub(super) const DIGEST_FACT: &str = "import.digest";
 pub(super) const CONTENT_FACT: &str = "import.content";
 /// Fact with the keys of the rows of a table.
 pub(super) const ROWS_FACT: &str = "import.rows";
-/// Fact with the keys that the rows had if the table was without some of its columns before.
+/// Fact with the digests that the rows had if the table was without some of its columns before.
 pub(super) const EARLIER_FACT: &str = "import.earlier";
 /// Fact with the trials whose rows a trial corrects.
 const CORRECTS_FACT: &str = "import.corrects";
@@ -50,9 +50,9 @@ pub(super) fn row_key(trial: &ForeignTrial, metric: &Metric) -> String {
 /// which they name a trial without a label.
 const GAINED: [&str; 3] = [VERSION_FACT, COMMIT_FACT, VARIANT_FACT];
 
-/// Keys of a row in tables without some of its label, version, commit and variant; `-` if it has
-/// none of these.
-pub(super) fn earlier_keys(trial: &ForeignTrial, metric: &Metric) -> String {
+/// Digests of a row, with its value, in tables without some of its label, version, commit and
+/// variant; `-` if it has none of these.
+pub(super) fn earlier_digests(trial: &ForeignTrial, metric: &Metric) -> String {
     let own = |name: &str| trial.facts.iter().find(|fact| fact.name == name);
     let first = |names: &[&str]| names.iter().find_map(|name| own(name)).map(|f| f.value.clone());
     let has_label = first(&GAINED).unwrap_or_default() != trial.name;
@@ -64,7 +64,9 @@ pub(super) fn earlier_keys(trial: &ForeignTrial, metric: &Metric) -> String {
         let name = name.unwrap_or_default();
         let named = ForeignTrial { name, ..trial.clone() };
         let is_part = |fact: &Fact| fact.name != LINK_FACT && !absent(&fact.name);
-        digest_without_value(&named, metric, is_part).text()
+        let mut digest = digest_without_value(&named, metric, is_part);
+        add(&mut digest, &metric.value.to_string());
+        digest.text()
     };
     let keys = (1..1_u32 << (has.len() + usize::from(has_label))).map(|absent| {
         let is_absent = |name: &str| {
@@ -108,7 +110,7 @@ fn add(digest: &mut Fingerprint, part: &str) {
 struct TableRow {
     /// Digest without the value and the link; empty in trials of older versions.
     key: String,
-    /// Keys that the row may have had before.
+    /// Digests that the row may have had before.
     earlier: Vec<String>,
     /// Unit and better direction of the value.
     meaning: String,
@@ -185,6 +187,9 @@ pub struct KnownOrigins {
     rows: HashMap<String, (TrialId, String)>,
     /// Trials whose place another one has taken.
     corrected: HashSet<TrialId>,
+    /// Trials that are in the imported files as they are: those with a further label or variant are
+    /// others.
+    current: HashSet<TrialId>,
 }
 
 impl KnownOrigins {
@@ -208,6 +213,7 @@ impl KnownOrigins {
         let facts: Vec<&Fact> = trial.facts.iter().collect();
         let id = trial.beginning.trial;
         self.trials.insert(id);
+        self.current.insert(id);
         let corrected: Vec<TrialId> = corrects(&facts).collect();
         if !corrected.is_empty() {
             self.contents.retain(|_, trial| !corrected.contains(trial));
@@ -235,6 +241,11 @@ impl KnownOrigins {
                 self.rows.entry(row.key).or_insert((trial, row.meaning));
             }
         }
+    }
+
+    /// Notes that a trial of the store is in the imported files as it is.
+    pub fn note_current(&mut self, trial: TrialId) {
+        self.current.insert(trial);
     }
 
     /// State of a trial that is to be imported.
@@ -270,8 +281,8 @@ impl KnownOrigins {
     /// Trial that has another value for a row, or the row without its label or commit.
     fn other_value(&self, row: &TableRow) -> Option<TrialId> {
         let Some((trial, meaning)) = self.rows.get(&row.key) else {
-            let earlier = row.earlier.iter().find_map(|key| self.rows.get(key));
-            return earlier.map(|(trial, _)| *trial);
+            let mut earlier = row.earlier.iter().filter_map(|digest| self.contents.get(digest));
+            return earlier.find(|trial| !self.current.contains(trial)).copied();
         };
         let is_same = *meaning == row.meaning && self.contents.contains_key(&row.content);
         (!is_same).then_some(*trial)
@@ -307,26 +318,19 @@ fn corrects<'f>(facts: &[&'f Fact]) -> impl Iterator<Item = TrialId> + use<'f> {
 /// value.
 pub fn take_place(trial: &mut Trial, old: &[Trial]) -> Vec<String> {
     let mut rows = rows_of(&trial.facts.iter().collect::<Vec<_>>());
-    let keys = |row: &TableRow| [vec![row.key.clone()], row.earlier.clone()].concat();
-    let own: HashMap<String, usize> = rows
-        .iter()
-        .enumerate()
-        .flat_map(|(at, row)| keys(row).into_iter().map(move |k| (k, at)))
-        .collect();
+    let own: HashMap<String, usize> =
+        rows.iter().enumerate().map(|(at, row)| (row.key.clone(), at)).collect();
+    let earlier: HashSet<String> =
+        rows.iter().flat_map(|row| row.earlier.iter().cloned()).collect();
     let mut sentences = Vec::new();
     for old in old {
         let of_old = rows_of(&old.facts.iter().collect::<Vec<_>>());
         for (row, metric) in of_old.into_iter().zip(&old.metrics) {
-            match own.get(&row.key) {
-                Some(at) if rows[*at].key != row.key => {
-                    sentences.push(format!(
-                        "{} has a label, version, commit or variant now",
-                        metric.name
-                    ));
-                    sentences.extend(correction(&trial.metrics[*at], metric));
-                }
-                Some(at) => sentences.extend(correction(&trial.metrics[*at], metric)),
-                None => {
+            match (own.get(&row.key), earlier.contains(&row.content)) {
+                (Some(at), _) => sentences.extend(correction(&trial.metrics[*at], metric)),
+                (None, true) => sentences
+                    .push(format!("{} has a label, version, commit or variant now", metric.name)),
+                (None, false) => {
                     rows.push(row);
                     trial.metrics.push(metric.clone());
                 }

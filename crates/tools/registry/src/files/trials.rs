@@ -7,7 +7,7 @@ use treering_model::{Fact, Metric, RunMode, Trial, TrialHeader, TrialId};
 use treering_script::ConfigError;
 
 use super::origins::{
-    CONTENT_FACT, DIGEST_FACT, EARLIER_FACT, LINES_FACT, ROWS_FACT, earlier_keys, row_digest,
+    CONTENT_FACT, DIGEST_FACT, EARLIER_FACT, LINES_FACT, ROWS_FACT, earlier_digests, row_digest,
     row_key,
 };
 use super::{ImportFile, ResultPosition};
@@ -153,7 +153,7 @@ pub fn completed_trial(
         [
             (CONTENT_FACT, each(row_digest)),
             (ROWS_FACT, each(row_key)),
-            (EARLIER_FACT, each(earlier_keys)),
+            (EARLIER_FACT, each(earlier_digests)),
         ]
     });
     let mut trial = foreign.with(beginning);

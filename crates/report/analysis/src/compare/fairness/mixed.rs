@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use treering_model::{LEVEL_FACT, STEP_FACT, Trial};
 
 use super::facts::{
-    CAPACITY, CONFIGURATION, DEVICE, DEVICE_BYTES, DISK, FREE, FREE_INODES, MKFS, OPTIONS, SWAP,
+    CAPACITY, CONFIGURATION, DEVICE, DEVICE_BYTES, DISK, FREE, FREE_INODES, MKFS, MODEL, OPTIONS,
+    RELEASE, SWAP, TYPE,
 };
 use super::places::{SIZE_TOLERANCE, VariantFacts};
 use super::settings::NUMBERED;
@@ -16,6 +17,10 @@ use crate::compare::variant::fact;
 /// Tolerated difference of the used share of space or inodes among the trials of one variant, which
 /// fill the filesystem themselves if they keep their trees.
 const USED_TOLERANCE: f64 = 0.10;
+
+/// Beginnings of the mount options that are others at each mount.
+const OF_A_MOUNT: [&str; 6] =
+    ["port=", "mountport=", "clientaddr=", "addr=", "subvolid=", "subvol="];
 
 /// Descriptions of the differences among the trials of one variant.
 pub(super) fn mixed(place: &VariantFacts<'_>) -> Vec<String> {
@@ -31,14 +36,21 @@ pub(super) fn mixed(place: &VariantFacts<'_>) -> Vec<String> {
             mixed.push(format!("{label} (some have {})", some.join(", ")));
         }
     };
-    words_of("the mount options", OPTIONS[0], &|_| true);
-    words_of("the options of the superblock", OPTIONS[1], &|_| true);
+    let is_setting = |word: &str| {
+        let is_of_mount = OF_A_MOUNT.iter().any(|start| word.starts_with(start));
+        !is_of_mount && !word.contains('/')
+    };
+    words_of("the mount options", OPTIONS[0], &is_setting);
+    words_of("the options of the superblock", OPTIONS[1], &is_setting);
     words_of("the clock of the kernel", CONFIGURATION, &|word| word.starts_with("HZ="));
     // Names of devices and identifiers change with every filesystem.
     words_of("the options of mkfs", MKFS, &|word| !word.contains('/') && !has_identifier(word));
     let disks: BTreeSet<&str> = place.values(DISK).into_iter().collect();
     let devices: BTreeSet<&str> = place.values(DEVICE).into_iter().collect();
-    for (label, names) in [("the disk", disks), ("the device", devices)] {
+    // Disks of one kind may change their names when another kernel boots.
+    let is_renamed = place.values(RELEASE).len() > 1 && place.values(MODEL).len() <= 1;
+    let named = [("the disk", disks), ("the device", devices)];
+    for (label, names) in named.into_iter().filter(|_| !is_renamed) {
         if names.len() > 1 && !names.iter().any(|name| NUMBERED.contains(&driver(name))) {
             let names: Vec<&str> = names.into_iter().collect();
             mixed.push(format!("{label} ({})", names.join(", ")));
@@ -70,8 +82,11 @@ pub(super) fn mixed(place: &VariantFacts<'_>) -> Vec<String> {
     if let Some((least, most)) = apart.filter(|(least, most)| most - least > USED_TOLERANCE) {
         mixed.push(format!("the used space ({} to {})", percent(least), percent(most)));
     }
+    // Filesystems that make inodes of free space have fewer where less is free.
+    let has_table = place.values(TYPE).iter().all(|kind| kind.starts_with("ext"));
     let inodes = extremes(trials.iter().filter_map(|trial| number(trial, FREE_INODES)));
-    let differ = inodes.filter(|(least, most)| most - least > USED_TOLERANCE * most.max(1.0));
+    let differ =
+        inodes.filter(|(least, most)| has_table && most - least > USED_TOLERANCE * most.max(1.0));
     if let Some((least, most)) = differ {
         mixed.push(format!("free inodes ({least:.0} to {most:.0})"));
     }

@@ -180,8 +180,7 @@ fn probes(view: &LoadView<'_>, names: &BTreeMap<TrialId, String>) -> Table {
 }
 
 fn row(probe: &Probe, name: Option<&String>) -> Vec<RowField> {
-    // A percentile is the upper end of a class of latencies, which can lie above the slowest.
-    let latency = |name, ns: u64| RowField::text(name, time(ns.min(probe.max_ns)));
+    let latency = |name, ns: u64| RowField::text(name, time(ns));
     vec![
         RowField::text("requests a second", whole(probe.operations_per_second as f64)),
         RowField::count("due", probe.due),
