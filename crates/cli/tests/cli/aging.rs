@@ -221,7 +221,7 @@ fn a_filesystem_is_aged_until_its_layout_is_steady_or_it_is_full() {
         let rules = ["--until", "steady=traversal:20%", "--until", "operations=6000"];
         let ran = program.run(words.iter().chain(&rules)).ends_with(0);
         assert!(ran.stderr.contains("operations: "), "{}", ran.stderr);
-        assert!(ran.stdout.contains("stopped by"), "{}", ran.stdout);
+        assert!(ran.stdout.contains("until steady=traversal:20%: it drifts"), "{}", ran.stdout);
         let trial = last(&program);
         assert_eq!(trial.ending, Ending::Completed);
         let stopped = trial.fact("age.stopped_by").unwrap();

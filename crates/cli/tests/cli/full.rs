@@ -31,7 +31,7 @@ fn a_run_that_does_not_fit_is_refused_before_anything_is_written() {
     assert!(ran.stderr.contains("the run needs at least"), "{ran}");
     assert!(ran.stderr.contains("are free"), "{ran}");
     assert!(ran.stderr.contains("hint: reduce the work"), "{ran}");
-    assert!(ran.stderr.contains("4500 files"), "said how much would be written: {ran}");
+    assert!(ran.stderr.contains("4,500 files"), "said how much would be written: {ran}");
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
     assert_eq!(count(&program), 0, "no trial took place");
     program.run(words(place.path(), &["-i", "4", "-r", "0"])).ends_with(0);

@@ -182,10 +182,10 @@ fn printed_events_build_the_stored_trial() {
     let words = TINY.iter().chain(&FEW);
     let ran = program.run(words.clone().chain(&["--events"])).ends_with(0);
     assert_eq!(replayed(&ran.stdout), last(&program));
-    assert!(ran.stderr.contains("completed"), "the summary makes way: {ran}");
+    assert!(ran.stderr.contains("all figures"), "the summary makes way: {ran}");
 
     let into_file = program.run(words.clone().chain(&["--events=events.json"])).ends_with(0);
-    assert!(into_file.stdout.contains("completed"), "{into_file}");
+    assert!(into_file.stdout.contains("all figures"), "{into_file}");
     let lines = fs::read_to_string(program.home().join("events.json")).unwrap();
     assert_eq!(replayed(&lines), last(&program));
     let began = lines.lines().filter(|line| line.contains("\"task_began\"")).count();

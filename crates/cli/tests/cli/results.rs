@@ -181,7 +181,7 @@ fn a_terminal_bar_shows_operation_rate_and_time_left() {
     for part in ["initial create: initial create kernel-", "MiB/s", "files/s", "left ", "/48"] {
         assert!(ran.stdout.contains(part), "{part}\n{ran}");
     }
-    assert!(ran.stdout.contains("completed"), "{ran}");
+    assert!(ran.stdout.contains("all figures"), "{ran}");
 }
 
 #[test]

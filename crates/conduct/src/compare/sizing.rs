@@ -98,9 +98,18 @@ fn sized_jobs(
     store: &dyn ResultStore,
 ) -> Result<Vec<Option<SizedJob>>, Failure> {
     let baselines = plan.job_baselines();
-    let warm_ups = done.iter().filter(|(cell, _)| cell.role == CellRole::WarmUp);
-    let warm_ups = store.warm_ups(&warm_ups.map(|(_, trial)| *trial).collect::<Vec<TrialId>>())?;
-    let growth = growth_within_time(&plan.stopping, &warm_ups);
+    let is_sized = |planned: &PlannedJob| target(plan, planned).is_some();
+    if !plan.jobs.iter().any(is_sized) {
+        return Ok(plan.jobs.iter().map(|_| None).collect());
+    }
+    let warm_ups = |grows: bool| {
+        let is_meant = |cell: &PlannedCell| {
+            cell.role == CellRole::WarmUp && is_sized(&plan.jobs[cell.job]) == grows
+        };
+        let trials = done.iter().filter(|(cell, _)| is_meant(cell)).map(|(_, trial)| *trial);
+        store.warm_ups(&trials.collect::<Vec<TrialId>>())
+    };
+    let growth = growth_within_time(&plan.stopping, (&warm_ups(false)?, &warm_ups(true)?));
     let sized = |(place, planned): (usize, &PlannedJob)| -> Result<Option<SizedJob>, Failure> {
         let Some((scale, seconds)) = target(plan, planned) else { return Ok(None) };
         // Jobs that are compared with one another get the same work, scaled by the fastest trial.
@@ -141,13 +150,19 @@ fn sized_jobs(
 }
 
 /// Factor by which the work of the warm-up may grow so that the fewest rounds of all variants, the
-/// slow ones included, fit into the time of the plan; `None` without a limit of time.
-fn growth_within_time(stopping: &Stopping, warm_ups: &[WarmUpTrial]) -> Option<f64> {
+/// slow ones included, fit into the time of the plan; `None` without a limit of time. The first
+/// warm-ups are those of jobs that keep their size.
+fn growth_within_time(
+    stopping: &Stopping,
+    (fixed, growing): (&[WarmUpTrial], &[WarmUpTrial]),
+) -> Option<f64> {
     let Stopping::Time { minutes, fewest, .. } = stopping else { return None };
-    let phases = warm_ups.iter().flat_map(|trial| &trial.phases);
-    let round_seconds: f64 = phases.map(|(_, seconds)| seconds).sum();
-    let most_seconds = minutes * 60.0 / f64::from((*fewest).max(1));
-    (round_seconds > 0.0).then(|| most_seconds / round_seconds)
+    let seconds = |trials: &[WarmUpTrial]| {
+        trials.iter().flat_map(|trial| &trial.phases).map(|(_, seconds)| seconds).sum::<f64>()
+    };
+    let most_seconds = minutes * 60.0 / f64::from((*fewest).max(1)) - seconds(fixed);
+    let growing = seconds(growing);
+    (growing > 0.0).then(|| (most_seconds / growing).max(1.0))
 }
 
 /// Value of the option after the work grew by this factor.
@@ -309,11 +324,13 @@ mod tests {
         let stopping = Stopping::Time { minutes: 1.0, fewest: 6, most: 20 };
         // A round of both takes 2 s, and six rounds may take 10 s each.
         let trials = [trial(&[("create", 0.1)], 0), trial(&[("create", 1.4), ("unlink", 0.5)], 0)];
-        let growth = growth_within_time(&stopping, &trials).unwrap();
+        let growth = growth_within_time(&stopping, (&[], &trials)).unwrap();
         assert!((growth - 5.0).abs() < 1e-9, "{growth}");
         assert_eq!(grown(&WorkScale { value: 2469, ..SCALE }, growth), 12_000);
-        assert_eq!(growth_within_time(&Stopping::Fixed { rounds: 6 }, &trials), None);
-        assert_eq!(growth_within_time(&stopping, &[]), None);
+        let with_fixed = growth_within_time(&stopping, (&trials[1..], &trials[..1])).unwrap();
+        assert!((with_fixed - 81.0).abs() < 1e-9, "{with_fixed}");
+        assert_eq!(growth_within_time(&Stopping::Fixed { rounds: 6 }, (&[], &trials)), None);
+        assert_eq!(growth_within_time(&stopping, (&[], &[])), None);
     }
 
     #[test]
