@@ -56,7 +56,7 @@ fn check_modules(kernel: &Kernel, spec: &GuestSpec, variant: &Variant) -> Result
     }
     let mut errors =
         RootTransport::ALL.map(|transport| needed_by_root(kernel, transport).err()).into_iter();
-    // One transport is enough.
+    // A single transport is enough.
     match (errors.next().flatten(), errors.next().flatten()) {
         (Some(error), Some(_)) => Err(error),
         _ => Ok(()),

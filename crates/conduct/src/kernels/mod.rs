@@ -247,7 +247,7 @@ fn restore_configuration(repository: &Repository, configuration: &[u8]) -> Resul
     if configuration.is_empty() || is_same {
         return Ok(());
     }
-    // It may be a link, and a full disk must not cost it.
+    // The file may be a link, and a full disk must not cost it.
     let file = repository.top.join(CONFIGURATION);
     let file = file.canonicalize().unwrap_or(file);
     let new = file.with_extension("treering-new");

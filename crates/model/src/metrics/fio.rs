@@ -24,9 +24,9 @@ metrics! {
     /// How far the requests per second of fio's samples spread in one direction.
     DIRECTION_SAMPLED_OPERATIONS_PER_SECOND_STDDEV =
         "{}_sample_operations_per_second_stddev", OpsPerSecond, Lower;
-    /// How many requests of this kind (`read`, `write`, `trim`, `sync`) there were.
+    /// Number of requests of this kind (`read`, `write`, `trim`, `sync`).
     DIRECTION_REQUESTS = "{}_requests", Count, Higher;
-    /// How many bytes were moved in this direction (`read`, `write`, `trim`).
+    /// Bytes moved in this direction (`read`, `write`, `trim`).
     DIRECTION_BYTES = "{}_bytes", Bytes, Higher;
     /// The share of all requests of the job that took no longer than this (`10us`, `1ms`).
     WITHIN_PERCENT = "within_{}_percent", Percent, Higher;

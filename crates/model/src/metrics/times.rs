@@ -16,7 +16,7 @@ metrics! {
     RANK_ELAPSED_SECONDS = "rank_elapsed_seconds_{}", Seconds, Lower;
     /// The time of creating files until the time was over, as mdtest prints it.
     STONEWALL_SECONDS = "stonewall_seconds", Seconds, Lower;
-    /// How long a transfer took in the mean, as ior prints it.
+    /// Mean time of a transfer, as ior prints it.
     TRANSFER_LATENCY_SECONDS = "transfer_latency_seconds", Seconds, Lower;
     /// From the first open of ior's tasks to the end of the last, as it prints it.
     OPEN_SECONDS = "open_seconds", Seconds, Lower;

@@ -17,14 +17,14 @@ pub struct KnownText {
 pub enum LeftOutNumbers {
     /// All.
     All,
-    /// Those in these words of the line, counted from 0.
+    /// Numbers in these words of the line, counted from 0.
     Words(&'static [usize]),
-    /// Those in these fields between semicolons, counted from 0.
+    /// Numbers in these fields between semicolons, counted from 0.
     Fields(&'static [usize]),
-    /// Those directly behind one of these names, with `=`, `:`, a quotation mark, a bracket or
+    /// Numbers directly behind one of these names, with `=`, `:`, a quotation mark, a bracket or
     /// blanks between.
     Named(&'static [&'static str]),
-    /// Those in the words at the start of the line that end with a colon: process and time.
+    /// Numbers in the words at the start of the line that end with a colon: process and time.
     Stamps,
 }
 

@@ -18,7 +18,7 @@ pub(super) enum OutputLine {
     Path(String),
     /// Used share of the filesystem, in percent, and the whole line.
     Used(f64, String),
-    /// How many files and directories there are to be: the text of the line.
+    /// Number of files and directories there are to be, as the text of the line.
     Planned(String),
     /// Heading of a table.
     Table { is_time: bool, iterations: u64 },
