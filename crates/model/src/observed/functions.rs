@@ -42,14 +42,17 @@ impl FunctionLatency {
     /// Calls that are not in an earlier reading of the same function.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
-        let earlier = |limit: u64| before.buckets.iter().find(|one| one.at_most_ns == limit);
         let new = |bucket: &LatencyBucket| {
-            let calls = bucket.calls - earlier(bucket.at_most_ns)?.calls.min(bucket.calls);
-            let total_ns = bucket.total_ns.saturating_sub(earlier(bucket.at_most_ns)?.total_ns);
-            Some(LatencyBucket { calls, total_ns, ..*bucket })
+            let mut earlier = before.buckets.iter();
+            let earlier = earlier.find(|one| one.at_most_ns == bucket.at_most_ns);
+            let (calls, total_ns) = earlier.map_or((0, 0), |one| (one.calls, one.total_ns));
+            LatencyBucket {
+                calls: bucket.calls.saturating_sub(calls),
+                total_ns: bucket.total_ns.saturating_sub(total_ns),
+                ..*bucket
+            }
         };
-        let buckets = self.buckets.iter().map(|bucket| new(bucket).unwrap_or(*bucket));
-        let buckets = buckets.filter(|bucket| bucket.calls > 0).collect();
+        let buckets = self.buckets.iter().map(new).filter(|bucket| bucket.calls > 0).collect();
         Self { function: self.function.clone(), buckets }
     }
 

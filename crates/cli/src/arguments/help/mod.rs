@@ -43,6 +43,7 @@ const SHORT_OPTIONS: [(&str, &[&str]); 2] = [
             "filesystems",
             "directories",
             "workload",
+            "kernels",
             "device",
             "erase",
             "mount",

@@ -71,13 +71,13 @@ impl FunctionProbes {
     pub(super) fn read(&self) -> ProbeReading {
         let Some(own) = &self.own else { return ProbeReading::default() };
         let mut reading = ProbeReading::default();
+        let profile = self.traces.read("kprobe_profile").unwrap_or_default();
         for (number, function) in self.functions.iter().enumerate() {
             let events = probe_events(&self.name, number);
             let text = own.read(&events.histogram()).unwrap_or_default();
             let (buckets, dropped) = parse(&text);
             let function = function.as_str().to_owned();
             reading.functions.push(FunctionLatency { function, buckets });
-            let profile = self.traces.read("kprobe_profile").unwrap_or_default();
             for file in events.histograms_of_tasks() {
                 let (_, dropped) = parse(&own.read(&file).unwrap_or_default());
                 reading.lost = reading.lost.saturating_add(dropped);

@@ -35,14 +35,14 @@ pub const ORIGIN_FACTS: [&str; 7] =
 
 /// Digest of a row: of the name, the time and the facts of the trial, and of the value.
 pub(super) fn row_digest(trial: &ForeignTrial, metric: &Metric) -> String {
-    let mut digest = digest_without_value(trial, metric, |_| true);
+    let mut digest = digest_without_value((trial, &trial.name), metric, |_| true);
     add(&mut digest, &metric.value.to_string());
     digest.text()
 }
 
 /// Key of a row, which is a digest without its value and its link, and the meaning of the value.
 pub(super) fn row_key(trial: &ForeignTrial, metric: &Metric) -> String {
-    let digest = digest_without_value(trial, metric, |fact| fact.name != LINK_FACT);
+    let digest = digest_without_value((trial, &trial.name), metric, |fact| fact.name != LINK_FACT);
     format!("{}/{:?}/{:?}", digest.text(), metric.unit, metric.better)
 }
 
@@ -62,9 +62,8 @@ pub(super) fn earlier_digests(trial: &ForeignTrial, metric: &Metric) -> String {
         let is_labelled = has_label && !is_unlabelled;
         let name = if is_labelled { Some(trial.name.clone()) } else { first(&kept) };
         let name = name.unwrap_or_default();
-        let named = ForeignTrial { name, ..trial.clone() };
         let is_part = |fact: &Fact| fact.name != LINK_FACT && !absent(&fact.name);
-        let mut digest = digest_without_value(&named, metric, is_part);
+        let mut digest = digest_without_value((trial, &name), metric, is_part);
         add(&mut digest, &metric.value.to_string());
         digest.text()
     };
@@ -83,12 +82,12 @@ fn earlier_words(keys: impl Iterator<Item = String>) -> String {
 }
 
 fn digest_without_value(
-    trial: &ForeignTrial,
+    (trial, name): (&ForeignTrial, &str),
     metric: &Metric,
     is_part: impl Fn(&Fact) -> bool,
 ) -> Fingerprint {
     let mut digest = Fingerprint::new();
-    add(&mut digest, &trial.name);
+    add(&mut digest, name);
     add(&mut digest, &format!("{:?}", trial.started_unix_ms));
     // The first round is told only in a table that has a second one, which may come later.
     let is_told = |fact: &&Fact| fact.name != ROUND_FACT || fact.value != "1";

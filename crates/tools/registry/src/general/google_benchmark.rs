@@ -25,14 +25,17 @@ const OPENINGS: [&str; 2] = ["{\"context\":{", "{\"benchmarks\":[{"];
 const AGGREGATES: [&str; 6] = ["_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"];
 /// Units of times and their nanoseconds.
 const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-/// Numbers of an entry that are no counters of the user.
-const KNOWN_NUMBERS: [&str; 13] = [
+/// Numbers that count entries, repetitions and threads.
+const ENTRY_NUMBERS: [&str; 6] = [
     "family_index",
     "per_family_instance_index",
     "repetitions",
     "repetition_index",
     "threads",
     "iterations",
+];
+/// Measured numbers of an entry that are no counters of the user.
+const MEASURED_NUMBERS: [&str; 7] = [
     "real_time",
     "cpu_time",
     "items_per_second",
@@ -56,14 +59,7 @@ const KNOWN_TEXT: [KnownText; 2] = [
     },
     KnownText {
         line: "",
-        numbers: LeftOutNumbers::Named(&[
-            "family_index",
-            "per_family_instance_index",
-            "repetitions",
-            "repetition_index",
-            "threads",
-            "iterations",
-        ]),
+        numbers: LeftOutNumbers::Named(&ENTRY_NUMBERS),
         why: "numbers of entries, and how long the program chose to measure",
     },
 ];
@@ -248,6 +244,6 @@ impl Entry {
     fn counters(&self) -> impl Iterator<Item = &str> {
         let numbers = self.others.iter().filter(|(_, value)| value.is_number());
         let names = numbers.map(|(name, _)| name.as_str());
-        names.filter(|name| !KNOWN_NUMBERS.contains(name))
+        names.filter(|name| !ENTRY_NUMBERS.contains(name) && !MEASURED_NUMBERS.contains(name))
     }
 }

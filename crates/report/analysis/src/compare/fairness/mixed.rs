@@ -11,7 +11,7 @@ use super::facts::{
 };
 use super::places::{SIZE_TOLERANCE, VariantFacts};
 use super::settings::NUMBERED;
-use super::values::driver;
+use super::values::{driver, words_that};
 use crate::compare::variant::fact;
 
 /// Tolerated difference of the used share of space or inodes among the trials of one variant, which
@@ -28,7 +28,7 @@ pub(super) fn mixed(place: &VariantFacts<'_>) -> Vec<String> {
     let mut mixed = Vec::new();
     let mut words_of = |label: &str, name: &str, counts: &dyn Fn(&str) -> bool| {
         let sets: BTreeSet<BTreeSet<&str>> =
-            place.values(name).into_iter().map(|value| split(value, counts)).collect();
+            place.values(name).into_iter().map(|value| words_that(value, counts)).collect();
         let all: BTreeSet<&str> = sets.iter().flatten().copied().collect();
         let is_shared = |word: &&str| sets.iter().all(|set| set.contains(word));
         let some: Vec<&str> = all.into_iter().filter(|word| !is_shared(word)).collect();
@@ -91,11 +91,6 @@ pub(super) fn mixed(place: &VariantFacts<'_>) -> Vec<String> {
         mixed.push(format!("free inodes ({least:.0} to {most:.0})"));
     }
     mixed
-}
-
-/// Words of an option list or a command that match `counts`.
-fn split<'t>(text: &'t str, counts: &dyn Fn(&str) -> bool) -> BTreeSet<&'t str> {
-    text.split([' ', ',']).filter(|word| !word.is_empty() && counts(word)).collect()
 }
 
 /// True for a word with a UUID.

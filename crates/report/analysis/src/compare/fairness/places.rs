@@ -338,16 +338,20 @@ impl VariantPair<'_> {
         }
     }
 
+    /// Reports whether both filesystems were made for the trials. Memory needs no mkfs.
+    pub(super) fn are_fresh(&self) -> bool {
+        let is_planned = self.contender.variant.factor == Factor::Variant;
+        let is_fresh = |variant: &VariantFacts<'_>| {
+            let is_memory = variant.values(TYPE) == BTreeSet::from(["tmpfs"]);
+            !variant.values(MKFS).is_empty() || is_planned && is_memory
+        };
+        is_fresh(&self.baseline) && is_fresh(&self.contender)
+    }
+
     /// Compares the used space before the trials. A filesystem made for the trial counts as empty,
     /// whatever it reserves.
     fn room(&mut self) {
-        // Memory needs no mkfs.
-        let is_planned = self.contender.variant.factor == Factor::Variant;
-        let is_fresh = |variant: &VariantFacts<'_>| {
-            let is_memory = variant.values(TYPE).iter().all(|kind| *kind == "tmpfs");
-            !variant.values(MKFS).is_empty() || is_planned && is_memory
-        };
-        if is_fresh(&self.baseline) && is_fresh(&self.contender) {
+        if self.are_fresh() {
             return;
         }
         let taken = |variant: &VariantFacts<'_>| {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::facts::{CONFIGURATION, DEVICE, DISK, FREE_INODES, MKFS, SWAP};
 use super::listed;
 use super::places::{VariantFacts, VariantPair};
-use super::values::driver;
+use super::values::{driver, words_that};
 use crate::compare::caution::ComparisonCautionCode as Code;
 use crate::compare::variant::Factor;
 
@@ -33,9 +33,8 @@ impl VariantPair<'_> {
     /// Compares the words of a fact that match `counts`.
     fn words_of(&mut self, code: Code, label: &str, name: &str, counts: impl Fn(&str) -> bool) {
         let words = |variant: &VariantFacts<'_>| -> BTreeSet<String> {
-            let values = variant.values(name).into_iter();
-            let words = values.flat_map(|text| text.split([' ', ',']));
-            words.filter(|word| counts(word)).map(str::to_owned).collect()
+            let words = variant.values(name).into_iter().flat_map(|text| words_that(text, &counts));
+            words.map(str::to_owned).collect()
         };
         let (left, right) = (words(&self.baseline), words(&self.contender));
         let are_known = [&self.baseline, &self.contender]
@@ -87,13 +86,12 @@ impl VariantPair<'_> {
     /// Compares the free inodes before the trials, on filesystems of the same type that were not
     /// made for the trials.
     fn inodes(&mut self) {
-        let is_fresh = |variant: &VariantFacts<'_>| !variant.values(MKFS).is_empty();
         // The number of inodes grows with the filesystem, and a difference in size is reported by
         // another caution.
         if !self.is_same_type() || self.sizes_apart().is_some() {
             return;
         }
-        if is_fresh(&self.baseline) && is_fresh(&self.contender) {
+        if self.are_fresh() {
             return;
         }
         let free = (self.baseline.number(FREE_INODES), self.contender.number(FREE_INODES));

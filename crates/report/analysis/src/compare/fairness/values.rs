@@ -16,6 +16,11 @@ pub(super) fn driver(name: &str) -> &str {
     lettered.unwrap_or(&name[..letters])
 }
 
+/// Words of an option list or a command that match `counts`.
+pub(super) fn words_that<'t>(text: &'t str, counts: &dyn Fn(&str) -> bool) -> BTreeSet<&'t str> {
+    text.split([' ', ',']).filter(|word| !word.is_empty() && counts(word)).collect()
+}
+
 /// Options in `own` that are missing in `others`.
 pub(super) fn only(own: &BTreeSet<String>, others: &BTreeSet<String>) -> String {
     let only: Vec<&str> = own.difference(others).map(String::as_str).collect();
