@@ -144,13 +144,12 @@ pub(super) fn in_short(trial: &Trial) -> Option<String> {
         |digest: &TraceDigest| digest.figures.reads.requests + digest.figures.writes.requests;
     let (name, digest) = phases.iter().max_by_key(|(_, digest)| requests(digest))?;
     let figures = &digest.figures;
-    Some(format!(
-        "in {name}: {}, {} read, {} written, {}",
-        counted(requests(digest), "request"),
-        bytes(figures.reads.bytes).shown("none"),
-        bytes(figures.writes.bytes).shown("none"),
-        seeks(figures)
-    ))
+    let moved = [(figures.reads.bytes, "read"), (figures.writes.bytes, "written")];
+    let moved = moved.into_iter().filter(|(number, _)| *number > 0);
+    let mut parts = vec![counted(requests(digest), "request")];
+    parts.extend(moved.map(|(number, how)| format!("{} {how}", bytes(number).shown(""))));
+    parts.push(seeks(figures));
+    Some(format!("in {name}: {}", parts.join(", ")))
 }
 
 /// Chart of digests stacked on one scale.

@@ -9,6 +9,7 @@ mod lines;
 
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
+use treering_model::counted;
 use treering_trace::{TraceDigest, TraceFigures};
 
 use self::lines::LinePanel;
@@ -102,7 +103,7 @@ impl TraceChart {
 /// Describes the number of seeks; states if it is unknown.
 pub(crate) fn seeks(figures: &TraceFigures) -> String {
     if figures.is_ordered() || figures.reads.requests + figures.writes.requests == 0 {
-        format!("{} seeks", figures.seeks)
+        counted(figures.seeks, "seek")
     } else {
         "seeks unknown (device counters do not show where requests go)".to_owned()
     }
