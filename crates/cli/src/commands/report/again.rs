@@ -47,6 +47,9 @@ pub(super) fn again(args: &ReportArgs, variants: &[SelectedVariant]) -> String {
     if args.include_excluded {
         line += " --include-excluded";
     }
+    if args.all_campaigns {
+        line += " --all-campaigns";
+    }
     line
 }
 

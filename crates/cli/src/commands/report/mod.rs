@@ -79,6 +79,7 @@ pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> 
         workload: None,
         ignore: Vec::new(),
         include_excluded: false,
+        all_campaigns: false,
         threshold: judging.threshold.map(|share| format!("{}%", share * 100.0)),
         primary: judging.primary.clone(),
         print_plan: false,

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use treering_analysis::compare::Factor;
 use treering_analysis::selection::{
-    SelectionError, SelectionQuery, StoredTrial, TrialSelection, TrialSource, factor_of,
+    SelectionError, SelectionQuery, StoredTrial, TrialSelection, TrialSource,
 };
 use treering_model::{Trial, TrialId};
 use treering_store::{Filter, LoadDetail, Store, StoreError, TrialState, TrialSummary};
@@ -73,6 +72,7 @@ pub(super) fn query_of(args: &ReportArgs) -> SelectionQuery {
         is_of_plan: args.plan.is_some() || args.campaign.is_some(),
         is_of_workload: args.workload.is_some(),
         includes_excluded: args.include_excluded,
+        pools_campaigns: args.all_campaigns,
     }
 }
 
@@ -91,10 +91,6 @@ pub(super) fn summaries(store: &Store, args: &ReportArgs) -> Result<Vec<TrialSum
     if let Some(prefix) = &args.campaign {
         let campaign = store.find(prefix).map_err(|error| failure(&error))?;
         summaries.retain(|one| campaign_of(one) == Some(campaign));
-    } else if args.plan.is_some() && factor_of(&query_of(args)) == Factor::Variant {
-        // Summaries are sorted newest first.
-        let newest = summaries.first().and_then(campaign_of);
-        summaries.retain(|one| campaign_of(one) == newest);
     }
     summaries.reverse();
     Ok(summaries)
