@@ -374,8 +374,10 @@ impl VariantPair<'_> {
             let label = "the space used on the filesystem beforehand";
             self.note(Code::FreeSpaceDiffers, label, &percent(used[0]), &percent(used[1]));
         }
-        // Filesystems of other types reserve other shares, which nobody chose.
-        if are_apart(reserved) && self.is_same_type() {
+        // Filesystems of other types reserve other shares, which nobody chose; those that keep
+        // their metadata twice count the second copy.
+        let is_same_profile = self.baseline.values(PROFILE) == self.contender.values(PROFILE);
+        if are_apart(reserved) && self.is_same_type() && is_same_profile {
             let label = "the space that only root may fill";
             self.note(Code::FeaturesDiffer, label, &percent(reserved[0]), &percent(reserved[1]));
         }
