@@ -70,9 +70,8 @@ impl VariantPair<'_> {
         for name in GUEST_CHOICES {
             let (left, right) = (self.baseline.values(name), self.contender.values(name));
             if left != right {
-                let word = |values: &BTreeSet<&str>| match values.is_empty() {
-                    true => "the default".to_owned(),
-                    false => listed(values),
+                let word = |values: &BTreeSet<&str>| {
+                    if values.is_empty() { "the default".to_owned() } else { listed(values) }
                 };
                 self.note(Code::MachinesDiffer, name, &word(&left), &word(&right));
             }
