@@ -62,7 +62,7 @@ pub use filesystems::trim::trim;
 pub use filesystems::xfs::{XfsGeometry, xfs_geometry};
 pub use libc::{SIGINT, SIGTERM};
 pub use processes::child::{EndedChild, child_has_ended, signal_child, wait_passing_signals};
-pub use processes::clock::monotonic_ns;
+pub use processes::clock::{CallClock, monotonic_ns};
 pub use processes::descendants::{
     ChildEnd, adopt_orphans, children, process_descriptor, read_without_waiting, signal_group,
     take_ended, wait_to_read,

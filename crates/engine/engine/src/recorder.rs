@@ -5,7 +5,7 @@
 //! clock costs more than everything else, so the sampling mode is an option.
 
 use treering_model::{IntervalTotals, Latency, Op, OpTotals};
-use treering_sys::monotonic_ns;
+use treering_sys::CallClock;
 
 /// Selection of timed calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +43,7 @@ struct CallCounts {
 #[derive(Debug)]
 pub struct CallRecorder {
     mode: LatencyMode,
+    clock: CallClock,
     counts: [CallCounts; Op::COUNT],
     unclocked: u32,
     /// End of the previous step, if it was timed.
@@ -68,6 +69,7 @@ impl CallRecorder {
     pub fn new(mode: LatencyMode, seed: u64) -> Self {
         let mut recorder = Self {
             mode,
+            clock: CallClock::new(),
             counts: [CallCounts::default(); Op::COUNT],
             unclocked: 0,
             ended_ns: None,
@@ -99,6 +101,7 @@ impl CallRecorder {
     pub(crate) fn begin_task(&mut self, now_ns: u64) {
         self.unclocked = 0;
         self.ended_ns = None;
+        self.clock.begin_at(now_ns);
         self.tick(now_ns);
     }
 
@@ -112,7 +115,7 @@ impl CallRecorder {
             return None;
         }
         let known = self.ended_ns.filter(|_| op == Op::Reap);
-        Some(known.unwrap_or_else(monotonic_ns))
+        Some(known.unwrap_or_else(|| self.clock.now_ns()))
     }
 
     /// Ends a step, given the result of [`CallRecorder::before`], the number of calls, the bytes
@@ -132,7 +135,8 @@ impl CallRecorder {
             self.unclocked += 1;
             if self.unclocked >= UNCLOCKED_MAX {
                 self.unclocked = 0;
-                self.tick(monotonic_ns());
+                let now_ns = self.clock.now_ns();
+                self.tick(now_ns);
             }
         }
         let counts = &mut self.counts[place(op)];
@@ -144,7 +148,7 @@ impl CallRecorder {
 
     /// Records the latency of a step that made a call; returns the end of the step.
     fn sample(&mut self, op: Op, began_ns: u64, called: bool) -> u64 {
-        let now_ns = monotonic_ns();
+        let now_ns = self.clock.now_ns();
         self.unclocked = 0;
         // Before the call is counted: it ended in the second that may begin here.
         self.tick(now_ns);

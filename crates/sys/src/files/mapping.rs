@@ -35,6 +35,11 @@ impl FileMapping {
         Ok(Self { at, length, writes })
     }
 
+    /// Length in bytes.
+    pub const fn length(&self) -> usize {
+        self.length
+    }
+
     /// Sets the access pattern of the mapping: random or sequential.
     ///
     /// # Errors

@@ -25,8 +25,6 @@ pub enum QueueKind {
     Uring,
 }
 
-/// Most memory of buffers that are made with the queue, in bytes; larger ones are made on demand.
-const BUFFERS_BYTES_MAX: usize = 1 << 30;
 /// Largest queue depth.
 const QUEUE_DEPTH_MAX: u16 = 4096;
 
@@ -109,7 +107,7 @@ unsafe impl Send for RequestQueue {}
 
 impl RequestQueue {
     /// Creates a queue for up to `depth` requests in flight, whose buffers have this size from the
-    /// start, with all their memory. Larger buffers are made on demand.
+    /// start, with all their memory; larger buffers are made on demand.
     ///
     /// # Errors
     /// `EINVAL` for a depth of 0 or more than 4096, else as `io_setup` and `io_uring_setup`:
@@ -123,12 +121,10 @@ impl RequestQueue {
             QueueKind::Uring => QueueBackend::Uring(Box::new(Uring::new(u32::from(depth))?)),
         };
         let tags = usize::from(depth);
-        let is_large = buffer_bytes.saturating_mul(tags) > BUFFERS_BYTES_MAX;
-        let bytes = if is_large { 0 } else { buffer_bytes };
         Ok(Self {
             kernel,
             // Zeros would have no memory before they are written.
-            buffers: (0..tags).map(|_| PageBuffer::filled(u8::MAX, bytes)).collect(),
+            buffers: (0..tags).map(|_| PageBuffer::filled(u8::MAX, buffer_bytes)).collect(),
             source: None,
             busy: vec![false; tags],
             under_way: 0,
@@ -161,8 +157,18 @@ impl RequestQueue {
         Ok(&mut buffer[..bytes])
     }
 
+    /// Forgets a file that is about to be closed: a ring may hold it open. Requests by its
+    /// descriptor would still go to this file otherwise.
+    pub fn forget_file(&mut self, file: BorrowedFd<'_>) {
+        use std::os::fd::AsRawFd;
+        if let QueueBackend::Uring(uring) = &mut self.kernel {
+            uring.forget_file(file.as_raw_fd());
+        }
+    }
+
     /// Submits requests; returns how many the kernel accepted, possibly fewer than given. After an
-    /// error of a ring the queue accepts no more.
+    /// error of a ring the queue accepts no more. Before a file is closed,
+    /// [`RequestQueue::forget_file`] must be called.
     ///
     /// # Errors
     /// Errors in `transfers`, and `EINVAL` and `EBUSY` as in [`RequestQueue::buffer`], before any
@@ -412,6 +418,34 @@ mod tests {
             file.rewind().unwrap();
             file.read_to_end(&mut content).unwrap();
             assert_eq!(content, vec![b's'; 3 * BLOCK]);
+        }
+    }
+
+    #[test]
+    fn a_reused_descriptor_reads_its_new_file_once_the_old_one_is_forgotten() {
+        for kind in [QueueKind::Aio, QueueKind::Uring] {
+            let Some(mut queue) = queue(kind, 1) else { continue };
+            let dir = tempfile::tempdir().unwrap();
+            for content in [b'1', b'2', b'3'] {
+                std::fs::write(dir.path().join("file"), [content; BLOCK]).unwrap();
+                // The lowest free number is that of the file closed before.
+                let file = std::fs::File::open(dir.path().join("file")).unwrap();
+                std::fs::remove_file(dir.path().join("file")).unwrap();
+                let read = Transfer {
+                    file: file.as_fd(),
+                    writes: false,
+                    bytes: BLOCK,
+                    position: 0,
+                    tag: 0,
+                    from_source: false,
+                };
+                for _ in 0..100 {
+                    assert_eq!(submit(&mut queue, &[read]), Ok(1));
+                    assert_eq!(all(&mut queue)[0].result, Ok(4096));
+                    assert_eq!(queue.buffer(0, BLOCK).unwrap()[7], content, "{kind:?}");
+                }
+                queue.forget_file(file.as_fd());
+            }
         }
     }
 

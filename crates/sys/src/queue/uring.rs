@@ -1,13 +1,23 @@
 //! `io_uring`: submission and completion rings shared with the kernel.
 
-use io_uring::{IoUring, opcode, types};
+use io_uring::{IoUring, opcode, squeue, types};
 use rustix::io::Errno;
 
 use super::{CompletedRequest, RawRequest};
 
+/// Size of the table of registered files, whose index is the number of the descriptor.
+const TABLE: usize = 1024;
+/// Number of requests to a descriptor after which its file is registered: files of few requests are
+/// not worth the two calls.
+const MANY_REQUESTS: u8 = 64;
+
 /// Rings of one queue.
 pub(super) struct Uring {
     ring: IoUring,
+    /// Requests of each descriptor, up to [`MANY_REQUESTS`], from when on its file is registered:
+    /// the kernel then looks up no descriptor. Empty if the kernel registers none.
+    requests: Vec<u8>,
+    has_table: bool,
 }
 
 impl std::fmt::Debug for Uring {
@@ -34,29 +44,79 @@ impl Uring {
             Err(error) if errno(&error) == Errno::INVAL => IoUring::new(depth),
             ring => ring,
         };
-        ring.map(|ring| Self { ring }).map_err(|error| errno(&error))
+        let ring = ring.map_err(|error| errno(&error))?;
+        Ok(Self { ring, requests: vec![0; TABLE], has_table: false })
+    }
+
+    /// True if the file of a descriptor is registered, perhaps by this call.
+    #[inline]
+    fn is_registered(&mut self, file: i32) -> bool {
+        let place = usize::try_from(file).unwrap_or(usize::MAX);
+        match self.requests.get_mut(place) {
+            None => false,
+            Some(&mut MANY_REQUESTS) => true,
+            Some(requests) => {
+                *requests += 1;
+                *requests == MANY_REQUESTS && self.register(place, file)
+            }
+        }
+    }
+
+    #[cold]
+    fn register(&mut self, place: usize, file: i32) -> bool {
+        let submitter = self.ring.submitter();
+        let (Ok(size), Ok(offset)) = (u32::try_from(TABLE), u32::try_from(place)) else {
+            return false;
+        };
+        if !self.has_table && submitter.register_files_sparse(size).is_err() {
+            self.requests.clear();
+            return false;
+        }
+        self.has_table = true;
+        let is_registered = submitter.register_files_update(offset, &[file]).is_ok();
+        if !is_registered {
+            self.requests[place] = 0;
+        }
+        is_registered
+    }
+
+    /// Forgets the file of a descriptor that is about to be closed.
+    pub(super) fn forget_file(&mut self, file: i32) {
+        let place = usize::try_from(file).unwrap_or(usize::MAX);
+        let Some(requests) = self.requests.get_mut(place) else { return };
+        let was_registered = std::mem::take(requests) == MANY_REQUESTS;
+        if was_registered && let Ok(offset) = u32::try_from(place) {
+            // A place that cannot be emptied would keep the file open: the table goes as a whole.
+            let emptied = self.ring.submitter().register_files_update(offset, &[-1]);
+            if emptied.is_err() {
+                let _gone = self.ring.submitter().unregister_files();
+                self.requests.clear();
+            }
+        }
     }
 
     /// Submits all requests, unless an error occurs.
     ///
     /// # Safety
-    /// Descriptors must be open, and addresses valid and unaliased until the request completes.
+    /// Descriptors must be open, and addresses valid and unaliased until the request completes. A
+    /// descriptor that was closed since an earlier request must have been forgotten.
     pub(super) unsafe fn submit(&mut self, requests: &[RawRequest]) -> Result<usize, Errno> {
-        let mut queue = self.ring.submission();
         for request in requests {
             let RawRequest { file, writes, address, bytes, position, tag } = *request;
+            let is_registered = self.is_registered(file);
             let fd = types::Fd(file);
             let entry = if writes {
                 opcode::Write::new(fd, address, bytes).offset(position).build()
             } else {
                 opcode::Read::new(fd, address, bytes).offset(position).build()
             };
+            // The number of a registered file is that of its descriptor.
+            let entry = if is_registered { entry.flags(squeue::Flags::FIXED_FILE) } else { entry };
             // SAFETY: by the contract of this function.
-            let pushed = unsafe { queue.push(&entry.user_data(u64::from(tag))) };
+            let pushed = unsafe { self.ring.submission().push(&entry.user_data(u64::from(tag))) };
             // The ring has as many entries as there are tags.
             pushed.map_err(|_full| Errno::AGAIN)?;
         }
-        drop(queue);
         let mut taken = 0;
         while taken < requests.len() {
             match self.ring.submit() {

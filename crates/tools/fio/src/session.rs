@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::language::{Direction, Engine, ExitScope};
+use crate::language::{Engine, ExitScope};
 use treering_model::{Caution, CautionCode, Counters, Metric, Op, TaskTotals};
 use treering_script::{
-    Conductor, CounterBoard, Deadline, IoQueue, NoListener, ParallelGroup, ParallelOptions, Phase,
-    QueueKind, Session, SessionError, SessionResult, SessionStop, SignalEffect, StatusText, Task,
-    TaskListener, TimeLimit, UnfinishedTasks, WorkerKind,
+    Conductor, CounterBoard, Deadline, NoListener, ParallelGroup, ParallelOptions, Phase, Session,
+    SessionError, SessionResult, SessionStop, SignalEffect, StatusText, Task, TaskListener,
+    TimeLimit, UnfinishedTasks, WorkerKind, available_memory_bytes,
 };
 
 use super::headline::Headline;
@@ -31,6 +31,8 @@ pub(super) const DIRECTORIES: &str = "directories";
 pub(super) const LAYOUT: &str = "layout";
 /// A hundredth of the requests may be late without a caution: p99 does not show them.
 const LATE_SHARE: u64 = 100;
+/// Most memory that is taken for buffers before a batch begins, in bytes.
+const PREPARED_BYTES_MAX: u64 = 1 << 30;
 /// Errno of a job with neither a `size` nor existing files (`EINVAL`).
 const UNSIZED: i32 = 22;
 
@@ -120,6 +122,8 @@ impl JobSession {
         };
         let flows = Self::flows(&workers);
         let states = Self::states(&workers);
+        let buffers = workers.iter().map(|(_, worker)| worker.queue_bytes());
+        let prepares = buffers.fold(0, u64::saturating_add) <= prepared_bytes_max();
         let mut tasks = Vec::new();
         for (place, (number, worker)) in workers.iter().enumerate() {
             let ended_by = |exits: Option<ExitScope>| {
@@ -142,7 +146,7 @@ impl JobSession {
             let snapshot = snapshots.as_ref().map(|snapshots| snapshots[place].1.clone());
             let deadlines =
                 Deadlines { end, time, others, on_error, before, flow, steady, stream, snapshot };
-            tasks.push(self.task(*number, worker, deadlines));
+            tasks.push(self.task(*number, worker, deadlines, prepares));
         }
         let threads = workers.iter().all(|(_, worker)| worker.job.thread);
         let side_by_side = ParallelOptions {
@@ -189,7 +193,13 @@ impl JobSession {
         workers.iter().enumerate().map(&mut share).collect()
     }
 
-    fn task(&self, number: usize, worker: &Arc<Worker>, deadlines: Deadlines) -> Task {
+    fn task(
+        &self,
+        number: usize,
+        worker: &Arc<Worker>,
+        deadlines: Deadlines,
+        prepares: bool,
+    ) -> Task {
         let job = &worker.job;
         let laid_out = self.extents.get(number);
         let unable = laid_out.and_then(|laid_out| laid_out.as_ref().err().copied());
@@ -206,16 +216,6 @@ impl JobSession {
             None => runner,
         };
         let buffers = runner.buffers();
-        let kind = match job.engine {
-            Engine::Libaio => Some(QueueKind::Libaio),
-            Engine::IoUring | Engine::PosixAio => Some(QueueKind::IoUring),
-            _ => None,
-        };
-        let depth = u16::try_from(job.depth).unwrap_or(u16::MAX);
-        // As in the original, buffers have their memory before the job begins.
-        let largest = |direction: Direction| u32::try_from(job.blocks(direction).most).unwrap_or(0);
-        let read_bytes = if job.rw.reads { largest(Direction::Read) } else { 0 };
-        let write_bytes = if job.rw.writes { largest(Direction::Write) } else { 0 };
         let opens = match job.engine {
             Engine::FileStat => Op::Stat,
             Engine::FileDelete => Op::Unlink,
@@ -231,7 +231,7 @@ impl JobSession {
             buffers,
             identity: job.extras.running.identity(),
             scheduling: job.extras.running.scheduling(worker.seeds.clone_number()),
-            queue: kind.map(|kind| IoQueue { kind, depth, read_bytes, write_bytes }),
+            queue: worker.queue(prepares),
             ..Task::new(&job.name, &worker.subject(), opens, Box::new(runner))
         }
     }
@@ -295,6 +295,12 @@ impl JobSession {
         let is_behind = late > 0 && late * LATE_SHARE >= all;
         is_behind.then_some(Caution { code: CautionCode::RequestsLate, message })
     }
+}
+
+/// Most memory that the buffers of all queues of a batch may take before it begins; buffers of more
+/// are made when requests first need them.
+fn prepared_bytes_max() -> u64 {
+    PREPARED_BYTES_MAX.min(available_memory_bytes() / 4)
 }
 
 /// Time limit after the longest job, also for jobs that do not check the clock themselves; `None`

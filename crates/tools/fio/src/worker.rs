@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::language::Section;
+use crate::language::{Direction, Engine, Section};
+use treering_script::{IoQueue, QueueKind};
 
 use super::namespace::{FileName, spelled};
 use super::tausworthe::{SeedUse, Seeds};
@@ -43,6 +44,34 @@ impl Worker {
     /// Path of one file as the original spells it.
     pub(super) fn spelled_file(&self, file: usize) -> String {
         spelled(&self.job, self.number, file as u64)
+    }
+
+    /// Queue of its requests; `None` if they are made one by one. As in the original, buffers have
+    /// their memory before the job begins, unless `prepares` is false.
+    pub(super) fn queue(&self, prepares: bool) -> Option<IoQueue> {
+        let job = &self.job;
+        let kind = match job.engine {
+            Engine::Libaio => QueueKind::Libaio,
+            Engine::IoUring | Engine::PosixAio => QueueKind::IoUring,
+            _ => return None,
+        };
+        let largest = |is_used: bool, direction: Direction| {
+            let bytes = u32::try_from(job.blocks(direction).most).unwrap_or(0);
+            if is_used && prepares { bytes } else { 0 }
+        };
+        Some(IoQueue {
+            kind,
+            depth: u16::try_from(job.depth).unwrap_or(u16::MAX),
+            read_bytes: largest(job.rw.reads, Direction::Read),
+            write_bytes: largest(job.rw.writes, Direction::Write),
+        })
+    }
+
+    /// Memory of the buffers of its queue, in bytes.
+    pub(super) fn queue_bytes(&self) -> u64 {
+        self.queue(true).map_or(0, |queue| {
+            u64::from(queue.depth) * u64::from(queue.read_bytes.max(queue.write_bytes))
+        })
     }
 
     /// Delay before it begins, in microseconds.

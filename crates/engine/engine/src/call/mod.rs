@@ -9,6 +9,7 @@ mod maintenance;
 pub(crate) mod memory;
 pub(crate) mod memory_tree;
 pub(crate) mod requests;
+mod retired;
 pub(crate) mod sync;
 mod translated;
 mod whole;

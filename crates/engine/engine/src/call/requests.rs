@@ -101,6 +101,11 @@ impl TaskRequests {
         Ok(calls)
     }
 
+    /// Forgets a file that is about to be closed.
+    pub(crate) fn forget_file(&mut self, file: &OwnedFd) {
+        self.queue.iter_mut().for_each(|queue| queue.forget_file(file.as_fd()));
+    }
+
     /// Completions of the last reap.
     pub(crate) fn reaped(&self) -> &[Completion] {
         &self.completions

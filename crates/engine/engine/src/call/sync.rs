@@ -31,6 +31,7 @@ use std::os::unix::ffi::OsStrExt;
 use crate::call::buffered::{OpenFiles, attempt_buffered, is_buffered};
 use crate::call::maintenance::{OpenPlaces, attempt_maintenance};
 use crate::call::requests::{TaskRequests, WriteSource};
+use crate::call::retired::RetiredMappings;
 use crate::call::translated::{created, opened, size_reply};
 use crate::call::whole::whole;
 use crate::call::whole_paths::{PathOutcome, WholePaths};
@@ -80,6 +81,7 @@ pub struct SyncCaller {
     entries: EntryBuffer,
     packed: Vec<u8>,
     mappings: HashMap<u16, FileMapping>,
+    retired: RetiredMappings,
     requests: TaskRequests,
     buffers: Option<Buffers>,
     manifest: Option<Arc<dyn TreeManifest>>,
@@ -112,6 +114,7 @@ impl SyncCaller {
             entries: EntryBuffer::new(ENTRY_BYTES),
             packed: Vec::with_capacity(2 * ENTRY_BYTES),
             mappings: HashMap::new(),
+            retired: RetiredMappings::default(),
             requests: TaskRequests::default(),
             buffers: None,
             manifest: None,
@@ -176,10 +179,10 @@ impl SyncCaller {
             Call::Open { at, path, how, into } => self.open(at, path, opened(how), into)?,
             Call::Close { file } => {
                 if !self.mappings.is_empty() {
-                    self.mappings.remove(&file.0);
+                    self.retired.add(self.mappings.remove(&file.0));
                 }
                 let open = self.files.get_mut(usize::from(file.0)).and_then(Option::take);
-                close(open.ok_or(Errno::BADF)?)?;
+                self.close_file(open.ok_or(Errno::BADF)?)?;
             }
             Call::Stat { at, name } => stat(self.dir(at)?, name).map(|_attributes| ())?,
             Call::Size { at: DirSlot::DEVICES, name } => return device_size(name),
@@ -347,8 +350,14 @@ impl SyncCaller {
         }
         match self.files[slot].replace(opened) {
             None => Ok(()),
-            Some(before) => close(before),
+            Some(before) => self.close_file(before),
         }
+    }
+
+    #[inline]
+    fn close_file(&mut self, file: OwnedFd) -> Result<(), Errno> {
+        self.requests.forget_file(&file);
+        close(file)
     }
 
     /// Slot of a directory that a script may open and close: any but the target's.
@@ -583,6 +592,7 @@ impl Caller for SyncCaller {
         // Waits for those that are under way.
         self.requests = TaskRequests::default();
         self.mappings.clear();
+        self.retired.clear();
         // Slots the task left open are closed here; errors of these closes are ignored.
         self.dirs.iter_mut().skip(1).for_each(|slot| *slot = None);
         self.files.iter_mut().for_each(|slot| *slot = None);

@@ -25,6 +25,7 @@ use drawing::{BlockSampler, ZetaSums};
 use ended::NullQueue;
 use files::{FileSelector, FileState};
 use mix::DirectionMix;
+use place::part_bytes;
 use register::ShiftRegister;
 
 /// Request to a file (fio: `io_u`).
@@ -176,7 +177,7 @@ impl Generator {
             return;
         }
         for file in 0..self.files.len() {
-            let blocks = self.part_bytes(self.files[file].extent) / self.job.least_block();
+            let blocks = part_bytes(&self.job, self.files[file].extent) / self.job.least_block();
             self.files[file].register = ShiftRegister::new(blocks, self.seeds.of_blocks());
         }
     }

@@ -2,10 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::language::{Direction, Distribution, Zone};
+use crate::language::{Direction, Distribution, Section, Zone};
 
 use super::super::random_map::RandomMap;
 use super::super::sizes::Extent;
+use super::files::FileState;
 use super::{Generator, IoAction, IoRequest};
 
 /// Maximum number of draws of a size before the smallest is taken. A range yields a fitting size
@@ -23,6 +24,21 @@ static REJECTED_DRAWS: AtomicU64 = AtomicU64::new(0);
 /// can cause without a call.
 pub fn rejected_draws() -> u64 {
     REJECTED_DRAWS.load(Ordering::Relaxed)
+}
+
+/// Length of the range in which offsets are drawn.
+#[inline]
+pub(super) fn part_bytes(job: &Section, extent: Extent) -> u64 {
+    match job.extras.strides.bytes {
+        0 => extent.bytes.min(extent.file_bytes),
+        _ => job.extras.strides.range,
+    }
+}
+
+/// Quotient of numbers of which the divisor is mostly a power of two, where a shift costs less.
+#[inline]
+const fn quotient(bytes: u64, size: u64) -> u64 {
+    if size.is_power_of_two() { bytes >> size.trailing_zeros() } else { bytes / size }
 }
 
 impl Generator {
@@ -142,23 +158,14 @@ impl Generator {
         if map.is_free(block) { Some(block) } else { map.next_free(block) }
     }
 
-    /// Length of the range in which offsets are drawn.
-    #[inline]
-    pub(super) fn part_bytes(&self, extent: Extent) -> u64 {
-        match self.job.extras.strides.bytes {
-            0 => extent.bytes.min(extent.file_bytes),
-            _ => self.job.extras.strides.range,
-        }
-    }
-
     /// Last block that can be drawn; `None` if no request fits.
     #[inline]
     fn last_block(&self, file: usize, direction: Direction) -> Option<u64> {
         let extent = self.files[file].extent;
         let align = self.job.align(direction);
         let least = self.job.blocks(direction).least;
-        let bytes = self.part_bytes(extent).saturating_sub(least.saturating_sub(align));
-        Some(bytes / align).filter(|last| *last > 0)
+        let bytes = part_bytes(&self.job, extent).saturating_sub(least.saturating_sub(align));
+        Some(quotient(bytes, align)).filter(|last| *last > 0)
     }
 
     /// Random block of the current zone; `None` if the zone lies after the end of the file.
@@ -199,19 +206,17 @@ impl Generator {
 
     #[inline]
     fn map(&mut self, file: usize) -> &mut RandomMap {
-        let least = self.job.least_block();
-        let part = self.part_bytes(self.files[file].extent);
-        let state = &mut self.files[file];
-        let blocks = part / least;
-        state.map.get_or_insert_with(|| RandomMap::new(blocks))
+        let Self { job, files, .. } = self;
+        let FileState { map, extent, .. } = &mut files[file];
+        map.get_or_insert_with(|| RandomMap::new(part_bytes(job, *extent) / job.least_block()))
     }
 
     /// Marks the blocks of a request, and returns the length that is left for it.
     #[inline]
     fn mark(&mut self, file: usize, direction: Direction, within: u64, bytes: u64) -> u64 {
         let least = self.job.blocks(direction).least;
-        let wanted = bytes.div_ceil(least);
-        let taken = self.map(file).take(within / least, wanted).max(1);
+        let wanted = if bytes == least { 1 } else { bytes.div_ceil(least) };
+        let taken = self.map(file).take(quotient(within, least), wanted).max(1);
         bytes.min(taken.saturating_mul(least))
     }
 

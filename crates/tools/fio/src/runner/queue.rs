@@ -198,8 +198,14 @@ impl Runner {
         if let (Some(slat_ns), Some(now_ns)) = (slat_ns, now_ns) {
             let clat_ns = now_ns - issued_ns;
             self.tally.took(direction, clat_ns);
-            self.tally.directions[direction].slat.add(slat_ns);
-            self.tally.directions[direction].lat.add(slat_ns + clat_ns);
+            let tally = &mut self.tally.directions[direction];
+            if self.worker.job.reported.slat_percentiles {
+                tally.slat.add(slat_ns);
+            } else {
+                // As in the original, a histogram that nobody asked for is not kept.
+                tally.slat.stat.add(slat_ns);
+            }
+            tally.lat.add(slat_ns + clat_ns);
             self.log(request, request.bytes, Some(slat_ns), clat_ns);
         }
         match result {
