@@ -10,7 +10,7 @@ use treering_engine::{
 };
 use treering_lab::{LabError, OwnedDirectory, PlanIdentity, RunTree};
 use treering_model::{
-    Caution, CautionCode, Ending, Fact, KEPT_TREES_FACT, LIMIT_PREFIX, RunMode, SinkError,
+    Caution, CautionCode, Ending, Fact, KEPT_TREES_FACT, LIMIT_PREFIX, Metric, RunMode, SinkError,
     TrialEvent, TrialHeader, TrialSink, WorkLimit,
 };
 use treering_observe::layout::LayoutSchedule;
@@ -47,6 +47,8 @@ pub(crate) struct TrialPlan<'a> {
     pub(crate) wanted: ObserverOptions,
     /// Additional facts about the target that observers cannot see, such as the mkfs command.
     pub(crate) facts: Vec<Fact>,
+    /// Metrics that are known before the trial, such as those of an aged filesystem.
+    pub(crate) metrics: &'a [Metric],
     /// Remounts the filesystem between two phases; `None` to keep it mounted.
     pub(crate) remount: Option<Remount<'a>>,
     /// Ranks that run the trial together; `None` on a single process. Ranks other than 0 only
@@ -236,7 +238,10 @@ fn perform(
     }
     match ran {
         Err(EngineError::Sink(error)) => Err(error),
-        ran => tell_end(ran.err(), session.metrics(), ended_ns, to.sink),
+        ran => {
+            let metrics = plan.metrics.iter().cloned().chain(session.metrics()).collect();
+            tell_end(ran.err(), metrics, ended_ns, to.sink)
+        }
     }
 }
 
@@ -393,7 +398,7 @@ fn admit(
 
 fn tell_end(
     error: Option<EngineError>,
-    metrics: Vec<treering_model::Metric>,
+    metrics: Vec<Metric>,
     ended_ns: u64,
     sink: &mut dyn TrialSink,
 ) -> Result<Conclusion, SinkError> {

@@ -77,6 +77,7 @@ static ALL: &[ShippedPlan] = plans! {
     "ext4-made-otherwise";
     "feature-as-mount-option";
     "allocator";
+    "ages";
     "btrfs-four-devices";
     "ext3-against-btrfs";
     "directories";

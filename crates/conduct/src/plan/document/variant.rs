@@ -17,7 +17,7 @@ use super::format::{PlanTable, VariantTable};
 use super::settings::settings;
 use super::tree::{Entry, Optional, Placed};
 use super::values::{Name, OneOrMany, VariantName};
-use super::{Known, changed_job, guest, words};
+use super::{Known, aging, changed_job, guest, words};
 use crate::plan::error::{Fault, quoted};
 
 /// Variants of a plan, the baseline first.
@@ -135,6 +135,7 @@ pub(super) fn variant(
         filesystem,
         mkfs,
         image,
+        age: aging::age(section)?,
         mount,
         handicap_percent,
         settings,

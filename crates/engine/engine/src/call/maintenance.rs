@@ -7,7 +7,7 @@ use treering_model::filesystems::{BTRFS, EXT4, XFS, name_of};
 use treering_script::{Call, CallError, CallResult, DirSlot, FileSlot};
 use treering_sys::{
     CopiedState, Errno, ExtentBuffer, FileExtent, PageBuffer, allocate, attributes, dedupe,
-    defragment_range, destroy_subvolume, file_extents, filesystem_facts, make_snapshot,
+    defragment_range, destroy_subvolume, file_extents, filesystem_facts, has_extents, make_snapshot,
     make_subvolume, move_extents, nameless_file, read_at, reflink, swap_extents, sync_file, trim,
     truncate, write_at,
 };
@@ -147,8 +147,12 @@ fn better_place(
 
 /// Moves the blocks of a file one range after the other, as e4defrag does.
 fn by_moving(file: BorrowedFd<'_>, at: BorrowedFd<'_>) -> Result<(), Errno> {
-    let Some((donor, pieces)) = better_place(file, at)? else { return Ok(()) };
     let block_bytes = filesystem_facts(file)?.block_bytes.max(1);
+    // A file within its inode has no extents either, and is shorter than a block.
+    if !has_extents(file)? && attributes(file)?.bytes >= block_bytes {
+        return Err(Errno::OPNOTSUPP);
+    }
+    let Some((donor, pieces)) = better_place(file, at)? else { return Ok(()) };
     for (start, bytes) in pieces.ranges {
         let (mut next, end) = (start / block_bytes, (start + bytes).div_ceil(block_bytes));
         while next < end {
