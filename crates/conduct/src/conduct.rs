@@ -193,9 +193,7 @@ fn perform(
     }
     let began_ns = plan.engine.clock.now_ns();
     let heat = heat_log(plan, place);
-    let maps = plan.wanted.layout.is_some_and(|layout| layout.map);
-    let map_of = maps.then(|| scene.target.to_owned());
-    let hot = heat.as_ref().map(|log| HeatRecording { log, map_of });
+    let hot = heat.as_ref().map(|log| HeatRecording { log, map_of: mapped(plan, &scene) });
     let mut watched = ObservedSink::new(to.sink, watch(&scene), hot, feed);
     let tally = &mut Tally::new(&mut watched);
     let options = RunOptions {
@@ -239,7 +237,7 @@ fn perform(
     match ran {
         Err(EngineError::Sink(error)) => Err(error),
         ran => {
-            let metrics = plan.metrics.iter().cloned().chain(session.metrics()).collect();
+            let metrics = [plan.metrics, &session.metrics()].concat();
             tell_end(ran.err(), metrics, ended_ns, to.sink)
         }
     }
@@ -320,6 +318,12 @@ fn run_session(
         }
     };
     (ran, renewals)
+}
+
+/// Directory whose map the recording of hot data ends with, if one is requested.
+fn mapped(plan: &TrialPlan<'_>, scene: &ObserverContext<'_>) -> Option<PathBuf> {
+    let maps = plan.wanted.layout.is_some_and(|layout| layout.map);
+    maps.then(|| scene.target.to_owned())
 }
 
 /// Log of reads and writes, if requested.

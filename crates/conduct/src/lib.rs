@@ -3,7 +3,6 @@
 //!
 //! The layer itself neither measures nor stores: the engine measures, and a sink stores.
 
-mod aged_image;
 mod aging;
 mod apart;
 mod campaign;

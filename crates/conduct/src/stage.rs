@@ -16,7 +16,7 @@ use treering_model::filesystems::is_in_memory;
 use treering_model::{Caution, CautionCode, DeviceSpec, Fact, Metric, Variant};
 use treering_sys::StopFlag;
 
-use crate::aged_image::AgedImage;
+use crate::aging::image::AgedImage;
 use crate::conduct::MKFS_FACT;
 use crate::plan::{Conditions, JobCommands};
 

@@ -85,8 +85,16 @@ fn blocks_of_htrees_are_those_that_debugfs_lists() {
     let found = grown(place.path());
     let device = device(place.path());
     let blocks = |directory: usize| -> Vec<u64> {
-        let listed = output("debugfs", &["-R", &format!("blocks /d{directory}"), &device]);
-        listed.split_whitespace().map(|word| word.parse().unwrap()).collect()
+        // Level Entries Logical Physical Length: 1/ 1 2/62 4 - 4 9218 - 9218 1
+        let listed = output("debugfs", &["-R", &format!("ex -l /d{directory}"), &device]);
+        let mut blocks = Vec::new();
+        for line in listed.lines().skip(1) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let dash = words.iter().rposition(|word| *word == "-").unwrap();
+            let number = |at: usize| words[at].parse::<u64>().unwrap();
+            blocks.extend(number(dash - 1)..=number(dash + 1));
+        }
+        blocks
     };
     let sequences: Vec<Vec<u64>> = (0..DIRECTORIES).map(blocks).collect();
     assert!(sequences.iter().all(|blocks| blocks.len() > 4));

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use treering_model::metrics::{MetricSpec, age, layout};
-use treering_model::{BetterDirection, CellRole, Scope, Trial, Unit};
+use treering_model::{BetterDirection, CellRole, Metric, Scope, Trial, Unit};
 use treering_stats::{KNEE_FEWEST_POINTS, Knee, StatsError, knee, mean_interval};
 
 use crate::compare::is_completed;
@@ -137,7 +137,10 @@ pub fn sweeps(trials: &[Trial], metric: Option<&str>) -> Result<Vec<Sweep>, Stat
         if values.is_empty() {
             continue;
         }
-        for metric_value in &trial.metrics {
+        // The primary metrics come first.
+        let (primary, others): (Vec<&Metric>, Vec<&Metric>) =
+            trial.metrics.iter().partition(|metric| metric.primary);
+        for metric_value in primary.into_iter().chain(others) {
             let name = metric_value.scope.metric_name(&metric_value.name);
             let is_of_age = values.iter().any(|(key, _)| key == AGE_KEY)
                 && metric_value.scope == Scope::Trial

@@ -63,7 +63,8 @@ impl RunState {
         self.scores.push(scores);
         for rule in rules {
             let EndRule::Steady(score, bound) = *rule else { continue };
-            let is_it = |(of, within, _): &(LayoutScore, f64, usize)| (*of, *within) == (score, bound);
+            let is_it =
+                |(of, within, _): &(LayoutScore, f64, usize)| (*of, *within) == (score, bound);
             let known = self.steady_from.iter().position(is_it);
             match (known, is_level(score, bound, self)) {
                 (Some(known), None) => drop(self.steady_from.swap_remove(known)),
@@ -208,8 +209,8 @@ impl fmt::Display for ScoreDrift {
     }
 }
 
-/// Drift of a score, if it and that of the large free extents are within the bound. Where free space
-/// is not reported, the score decides alone.
+/// Drift of a score, if it and that of the large free extents are within the bound. Where free
+/// space is not reported, the score decides alone.
 fn is_level(score: LayoutScore, bound: f64, state: &RunState) -> Option<ScoreDrift> {
     let of_score = |scores: &StepScores| match score {
         LayoutScore::Traversal => scores.traversal,

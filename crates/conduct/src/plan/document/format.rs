@@ -17,10 +17,10 @@ use treering_model::{Accelerator, AgedTree, GuestDisk};
 
 use super::tree::{Entry, Key, Placed, Value, ValueError};
 use super::values::{
-    AbsolutePath, AgeInOperations, BlockDevices, CacheModeName, Choice, CipherName, Command, ComparedRounds, Datum,
-    DiskName, FilesystemName, ImageName, JobName, KernelFunction, KernelName, MetricName, Name,
-    Number, OneOrMany, ParameterName, PayloadName, Percentage, ProgramPath, RankCount, Rate, Size,
-    StoppingRule, VariantName, WholeNumber, WorkloadName,
+    AbsolutePath, AgeInOperations, BlockDevices, CacheModeName, Choice, CipherName, Command,
+    ComparedRounds, Datum, DiskName, FilesystemName, ImageName, JobName, KernelFunction,
+    KernelName, MetricName, Name, Number, OneOrMany, ParameterName, PayloadName, Percentage,
+    ProgramPath, RankCount, Rate, Size, StoppingRule, VariantName, WholeNumber, WorkloadName,
 };
 use crate::plan::error::{Fault, quoted};
 use crate::plan::{Machine, ObservedIn, TimedCalls};

@@ -6,7 +6,6 @@
 //! refused before anything is made. Documents are treated as hostile: their size, depth and counts
 //! are bounded.
 
-mod aging;
 mod changed_job;
 mod command;
 mod device;
@@ -40,9 +39,9 @@ use treering_script::Workload;
 use format::PlanTable;
 use tree::Optional;
 
-pub(crate) use aging::options_until;
-pub(in crate::plan) use aging::written_options;
 pub(crate) use command::WORKLOAD as COMMAND;
+pub(crate) use variant::aging::options_until;
+pub(in crate::plan) use variant::aging::written_options;
 pub use format::sections;
 
 use super::error::{Fault, PlanError, is_invisible, quoted};
@@ -112,7 +111,7 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     command::can_run(&top, (&variants, &jobs))?;
     ranks::suits(&top, &end, (&variants, &conditions, &jobs))?;
     job::steps::suits(&top, (&variants, &conditions, &jobs))?;
-    let aging = aging::aging(&top, (&variants, &conditions), known)?;
+    let aging = variant::aging::aging(&top, (&variants, &conditions), known)?;
     let judging = report::judging(&top, &jobs)?;
     let stopping = ending::stopping(&top, family(&variants, &jobs, &judging))?;
     rehearsal::rehearse_variants(&top, (&shared, guest.as_ref()), known)?;
@@ -134,7 +133,7 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
 fn table(document: Spanned<DeTable<'_>>) -> Result<PlanTable, Fault> {
     let expanded = sweep::expanded(document.get_ref())?;
     let document = expanded.unwrap_or_else(|| document.into_inner());
-    let aged = aging::expanded(&document)?;
+    let aged = variant::aging::expanded(&document)?;
     format::plan_table(aged.unwrap_or(document))
 }
 

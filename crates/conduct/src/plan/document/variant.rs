@@ -1,5 +1,6 @@
 //! Variants to compare, each checked against the limits of its filesystem.
 
+pub(super) mod aging;
 pub(super) mod layers;
 
 use std::ops::Range;
@@ -17,7 +18,7 @@ use super::format::{PlanTable, VariantTable};
 use super::settings::settings;
 use super::tree::{Entry, Optional, Placed};
 use super::values::{Name, OneOrMany, VariantName};
-use super::{Known, aging, changed_job, guest, words};
+use super::{Known, changed_job, guest, words};
 use crate::plan::error::{Fault, quoted};
 
 /// Variants of a plan, the baseline first.

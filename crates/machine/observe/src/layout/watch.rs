@@ -151,10 +151,7 @@ pub fn layout_metrics(layout: &FileLayout, scope: &Scope) -> Vec<Metric> {
         (MODELLED_READ_SECONDS, layout.modelled_read.as_ref().map(|read| read.seconds.typical)),
         (DIRECTORY_ORDER_PERCENT, percent(of_directories.and_then(|found| found.in_order))),
         (DIRECTORY_STRETCHES, of_directories.map(|found| found.stretches as f64)),
-        (
-            INODE_DISTANCE_MEDIAN,
-            structure.and_then(|found| Some(found.inode_distance?.p50 as f64)),
-        ),
+        (INODE_DISTANCE_MEDIAN, structure.and_then(|found| Some(found.inode_distance?.p50 as f64))),
         (NEXT_INODES_PERCENT, percent(structure.and_then(|found| found.next_inodes))),
         (GROUPS_IN_USE, groups.map(|groups| groups.used as f64)),
         (GROUPS_PER_DIRECTORY, groups.and_then(|groups| groups.per_directory)),

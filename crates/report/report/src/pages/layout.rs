@@ -306,7 +306,10 @@ fn structure_figures(structure: &LayoutStructure) -> Vec<(String, Cell)> {
     if let Some(groups) = structure.groups {
         let used = of_all(groups.used as f64, groups.total.max(1) as f64);
         pairs.push(("groups with files", used));
-        pairs.push(("groups of a directory's files", number(groups.per_directory, NumberStyle::Ratio)));
+        pairs.push((
+            "groups of a directory's files",
+            number(groups.per_directory, NumberStyle::Ratio),
+        ));
     }
     pairs.into_iter().map(|(name, cell)| (name.to_owned(), cell)).collect()
 }

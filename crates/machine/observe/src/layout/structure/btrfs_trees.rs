@@ -11,6 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use rustix::fs::{Advice, fadvise};
+use treering_model::filesystems::btrfs_node_bytes;
 use treering_stats::layout::StructureMeasures;
 use treering_sys::{BtrfsKey, Errno, btrfs_items};
 
@@ -32,11 +33,8 @@ const IS_TREE_BLOCK: u64 = 2;
 const DATA: u64 = 1;
 /// Profiles whose chunks are whole on a device: single, raid1 with its copies, dup.
 const STRIPED: u64 = 1 << 3 | 1 << 6 | 1 << 7 | 1 << 8;
-/// Superblock: offset on the device, and offsets of its magic bytes and of the size of nodes.
+/// Offset of the superblock on a device.
 const SUPERBLOCK: u64 = 65_536;
-const MAGIC: &[u8] = b"_BHRfS_M";
-const MAGIC_AT: usize = 64;
-const NODE_BYTES_AT: usize = 148;
 /// Header of a node with its first key, in bytes.
 const HEAD_BYTES: usize = 118;
 /// Largest number of nodes that are read.
@@ -136,9 +134,8 @@ impl TreeNodes {
 
     /// Reports the nodes of each tree in the order of their keys, level by level.
     pub(super) fn report(&self, measures: &mut StructureMeasures) {
-        let of_tree = |one: &TreeNode, next: &TreeNode| {
-            (one.owner, one.level) == (next.owner, next.level)
-        };
+        let of_tree =
+            |one: &TreeNode, next: &TreeNode| (one.owner, one.level) == (next.owner, next.level);
         for nodes in self.nodes.chunk_by(of_tree) {
             measures.begin();
             for node in nodes {
@@ -184,11 +181,8 @@ fn node(address: u64, head: &[u8]) -> Option<TreeNode> {
     // Header: checksum, filesystem, address, flags, chunk tree, generation, owner, items, level.
     let is_it = word(head, 48)? == address;
     let (owner, level) = (word(head, 88)?, *head.get(100)?);
-    let first = BtrfsKey {
-        objectid: word(head, 101)?,
-        kind: *head.get(109)?,
-        offset: word(head, 110)?,
-    };
+    let first =
+        BtrfsKey { objectid: word(head, 101)?, kind: *head.get(109)?, offset: word(head, 110)? };
     is_it.then_some(TreeNode { owner, level, first, address })
 }
 
@@ -196,10 +190,7 @@ fn node(address: u64, head: &[u8]) -> Option<TreeNode> {
 fn node_bytes(device: &File) -> Option<u64> {
     let mut superblock = [0; 256];
     device.read_exact_at(&mut superblock, SUPERBLOCK).ok()?;
-    let bytes = superblock.get(NODE_BYTES_AT..NODE_BYTES_AT + 4)?;
-    let bytes = u32::from_le_bytes(bytes.try_into().ok()?);
-    let is_btrfs = superblock.get(MAGIC_AT..MAGIC_AT + MAGIC.len())? == MAGIC;
-    (is_btrfs && bytes.is_power_of_two()).then_some(u64::from(bytes))
+    btrfs_node_bytes(&superblock)
 }
 
 #[cfg(test)]

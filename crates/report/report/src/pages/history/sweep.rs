@@ -146,9 +146,10 @@ fn of_filesystems(same: &[&Sweep]) -> Curves {
 /// Name of a curve: `ext4, copied`.
 fn line_name(sweep: &Sweep, point: &SweepPoint) -> String {
     let before = point.values.len().saturating_sub(1);
-    let parts = sweep.keys.iter().zip(&point.values).take(before).map(|(key, value)| {
-        if key == TREE_KEY { value.clone() } else { format!("{key}={value}") }
-    });
+    let parts =
+        sweep.keys.iter().zip(&point.values).take(before).map(|(key, value)| {
+            if key == TREE_KEY { value.clone() } else { format!("{key}={value}") }
+        });
     std::iter::once(sweep.variant.clone()).chain(parts).collect::<Vec<_>>().join(", ")
 }
 

@@ -1,8 +1,8 @@
 //! `[aging]`: the ages of the variants, and the run that gives them these ages.
 //!
-//! Ages are expanded in the parsed document, as sweeps are: a variant becomes one for each age, and,
-//! unless `copies` is false, one for each age with a copy of its files on a fresh filesystem. An aged
-//! variant is compared with the copy of its age.
+//! Ages are expanded in the parsed document, as sweeps are: a variant becomes one for each age,
+//! and, unless `copies` is false, one for each age with a copy of its files on a fresh filesystem.
+//! An aged variant is compared with the copy of its age.
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -10,12 +10,12 @@ use toml::de::{DeArray, DeTable, DeValue};
 use treering_model::filesystems::is_in_memory;
 use treering_model::{AgedTree, DeviceSpec, Variant, VariantAge};
 
-use super::Known;
-use super::format::{AgingTable, PlanTable, VariantTable, fault};
-use super::given::{self, GivenOption};
-use super::job::{JobRequest, find, planned};
-use super::sweep::{elements, name, spanned, text};
-use super::tree::Value;
+use super::super::Known;
+use super::super::format::{AgingTable, PlanTable, VariantTable, fault};
+use super::super::given::{self, GivenOption};
+use super::super::job::{JobRequest, find, planned};
+use super::super::sweep::{elements, name, spanned, text};
+use super::super::tree::Value;
 use crate::plan::error::{Fault, quoted};
 use crate::plan::{Conditions, JobCommands, JobEngine, Machine, PlannedJob};
 
@@ -28,7 +28,7 @@ const AGES_MAX: usize = 32;
 
 /// Document with the ages of `[aging]` given to every variant that has none of its own; `None` if
 /// there is nothing to expand.
-pub(super) fn expanded<'d>(document: &DeTable<'d>) -> Result<Option<DeTable<'d>>, Fault> {
+pub(in crate::plan::document) fn expanded<'d>(document: &DeTable<'d>) -> Result<Option<DeTable<'d>>, Fault> {
     let Some((key, value)) = document.get_key_value("aging") else { return Ok(None) };
     let at = (key.get_ref().as_ref(), key.span());
     let section = AgingTable::deserialize(Value::new(at, value.get_ref(), value.span()));
@@ -91,9 +91,10 @@ fn with_ages<'d>(
     let aged = ages.iter().map(|&age| {
         let against = match with_copies {
             true => Some(name_of(age, AgedTree::Copied)),
-            false => ages.first().filter(|first| **first != age).map(|&first| {
-                name_of(first, AgedTree::Aged)
-            }),
+            false => ages
+                .first()
+                .filter(|first| **first != age)
+                .map(|&first| name_of(first, AgedTree::Aged)),
         };
         one(age, AgedTree::Aged, against)
     });
@@ -112,7 +113,7 @@ pub(super) fn age(section: &VariantTable) -> Result<Option<VariantAge>, Fault> {
 }
 
 /// The run that ages the variants; `None` if none has an age.
-pub(super) fn aging(
+pub(in crate::plan::document) fn aging(
     top: &PlanTable,
     (variants, conditions): (&[Variant], &Conditions),
     known: &Known<'_>,
@@ -188,7 +189,10 @@ fn suits(variant: &Variant, conditions: &Conditions) -> Result<(), (&'static str
 }
 
 /// Options of a run that ends at this age.
-pub(crate) fn options_until(options: &[(String, String)], operations: u64) -> Vec<(String, String)> {
+pub(crate) fn options_until(
+    options: &[(String, String)],
+    operations: u64,
+) -> Vec<(String, String)> {
     let mut options = options.to_vec();
     options.retain(|(name, _)| name != UNTIL);
     options.push((UNTIL.to_owned(), until(operations)));

@@ -1,7 +1,10 @@
 //! Aging of the filesystems of a plan: once for each variant and round, with an image at each age.
 //!
 //! A filesystem is aged from one age to the next. A profile whose run cannot go on is aged anew to
-//! each age. Copies are made from the images, each on a fresh filesystem with the variant's settings.
+//! each age. Copies are made from the images, each on a fresh filesystem with the settings of its
+//! variant.
+
+pub(crate) mod image;
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -17,7 +20,7 @@ use treering_model::{
 use treering_observe::layout::{SurveyPlan, layout_metrics, survey};
 use treering_sys::{StopFlag, open_top, sync_filesystem};
 
-use crate::aged_image::AgedImage;
+use self::image::AgedImage;
 use crate::cells::PlannedCell;
 use crate::plan::{JobCommands, Plan, PlannedJob};
 use crate::stage::{Devices, IMAGE_FACT, Stage, WORK, fact};
@@ -166,7 +169,8 @@ impl<C: AgingRunner> ImageMaking<'_, '_, C> {
         let copied: Vec<u64> = copied.map(|(_, age)| age.operations).collect();
         let copies = copied.into_iter().map(|operations| {
             let is_it = |(age, _): &&(VariantAge, AgedImage)| age.operations == operations;
-            let aged = images.iter().find(is_it).ok_or_else(|| cannot("there is no image of it"))?;
+            let aged =
+                images.iter().find(is_it).ok_or_else(|| cannot("there is no image of it"))?;
             let age = VariantAge { operations, tree: AgedTree::Copied };
             Ok((age, self.copy(&aged.1, operations)?))
         });
@@ -214,9 +218,8 @@ fn age_to<C: AgingRunner>(
         Ending::Failed { why } => return Err(AgingError::Lab(cannot(why))),
         ending => return Err(AgingError::Lab(cannot(ending.name()))),
     }
-    let amplification = write_amplification(&trial).map(|ratio| {
-        age::AGING_WRITE_AMPLIFICATION.of(Scope::Trial, ratio)
-    });
+    let amplification = write_amplification(&trial)
+        .map(|ratio| age::AGING_WRITE_AMPLIFICATION.of(Scope::Trial, ratio));
     let image = image_of(stage, amplification.into_iter().collect())?;
     stage.answer_at_once();
     Ok((image, steps_of(&trial)))
@@ -240,8 +243,10 @@ fn layout(work: &Path) -> Vec<Metric> {
 
 fn copy_work(from: &Path, stage: &Stage, stop: &StopFlag) -> Result<(), LabError> {
     let to = stage.work()?;
-    let failed = |source: io::Error| {
-        LabError::Io { action: "cannot copy the aged files to", path: to.clone(), source }
+    let failed = |source: io::Error| LabError::Io {
+        action: "cannot copy the aged files to",
+        path: to.clone(),
+        source,
     };
     std::fs::create_dir(&to).map_err(failed)?;
     let open = |path: &Path| open_top(path).map_err(|errno| failed(errno.into()));
