@@ -236,10 +236,7 @@ fn perform(
     }
     match ran {
         Err(EngineError::Sink(error)) => Err(error),
-        ran => {
-            let metrics = [plan.metrics, &session.metrics()].concat();
-            tell_end(ran.err(), metrics, ended_ns, to.sink)
-        }
+        ran => tell_end(ran.err(), all_metrics(plan, session.as_ref()), ended_ns, to.sink),
     }
 }
 
@@ -318,6 +315,11 @@ fn run_session(
         }
     };
     (ran, renewals)
+}
+
+/// Metrics that were known before the trial, and those of its session.
+fn all_metrics(plan: &TrialPlan<'_>, session: &dyn Session) -> Vec<Metric> {
+    [plan.metrics, &session.metrics()].concat()
 }
 
 /// Directory whose map the recording of hot data ends with, if one is requested.

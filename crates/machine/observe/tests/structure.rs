@@ -1,6 +1,8 @@
 //! Blocks of directories and trees on real filesystems, beside what the filesystems' own programs
 //! say.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::ops::ControlFlow;

@@ -40,9 +40,9 @@ use format::PlanTable;
 use tree::Optional;
 
 pub(crate) use command::WORKLOAD as COMMAND;
+pub use format::sections;
 pub(crate) use variant::aging::options_until;
 pub(in crate::plan) use variant::aging::written_options;
-pub use format::sections;
 
 use super::error::{Fault, PlanError, is_invisible, quoted};
 use super::{Conditions, Plan, family};

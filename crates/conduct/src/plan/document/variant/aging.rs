@@ -28,7 +28,9 @@ const AGES_MAX: usize = 32;
 
 /// Document with the ages of `[aging]` given to every variant that has none of its own; `None` if
 /// there is nothing to expand.
-pub(in crate::plan::document) fn expanded<'d>(document: &DeTable<'d>) -> Result<Option<DeTable<'d>>, Fault> {
+pub(in crate::plan::document) fn expanded<'d>(
+    document: &DeTable<'d>,
+) -> Result<Option<DeTable<'d>>, Fault> {
     let Some((key, value)) = document.get_key_value("aging") else { return Ok(None) };
     let at = (key.get_ref().as_ref(), key.span());
     let section = AgingTable::deserialize(Value::new(at, value.get_ref(), value.span()));
@@ -69,9 +71,9 @@ fn with_ages<'d>(
 ) -> Vec<DeTable<'d>> {
     let span = element.span();
     let base = name(table, false);
-    let name_of = |age: u64, tree: AgedTree| match with_copies {
-        true => format!("{base}, tree={}, age={age}", tree.name()),
-        false => format!("{base}, age={age}"),
+    let name_of = |age: u64, tree: AgedTree| {
+        let state = if with_copies { format!(", tree={}", tree.name()) } else { String::new() };
+        format!("{base}{state}, age={age}")
     };
     let one = |age: u64, tree: AgedTree, against: Option<String>| {
         let mut one = table.clone();
@@ -89,13 +91,9 @@ fn with_ages<'d>(
     let copied = ages.iter().filter(|_| with_copies);
     let copied = copied.map(|&age| one(age, AgedTree::Copied, None));
     let aged = ages.iter().map(|&age| {
-        let against = match with_copies {
-            true => Some(name_of(age, AgedTree::Copied)),
-            false => ages
-                .first()
-                .filter(|first| **first != age)
-                .map(|&first| name_of(first, AgedTree::Aged)),
-        };
+        let first = ages.first().filter(|first| !with_copies && **first != age);
+        let first = first.map(|&first| name_of(first, AgedTree::Aged));
+        let against = if with_copies { Some(name_of(age, AgedTree::Copied)) } else { first };
         one(age, AgedTree::Aged, against)
     });
     copied.chain(aged).collect()

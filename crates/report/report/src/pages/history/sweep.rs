@@ -162,7 +162,7 @@ fn ages_of(same: &[&Sweep]) -> Table {
         let figure = |value: Option<f64>| Cell::measured(value, sweep.unit);
         let interval = determined(point.interval);
         vec![
-            RowField::text("filesystem", &line_name(sweep, point)),
+            RowField::text("filesystem", line_name(sweep, point)),
             RowField::text("age", point.values.last().map_or("", String::as_str)),
             RowField::mixed("mean", figure(Some(point.mean))),
             RowField::mixed("from", figure(interval.map(|(low, _)| low))),
