@@ -9,6 +9,7 @@ use treering_lab::{EraseList, Lab, LabError};
 use treering_model::{DeviceSpec, Variant};
 use treering_sys::StopFlag;
 
+use crate::aging::{AgedImages, AgingError, AgingRunner};
 use crate::cells::{PlannedCell, is_next_step, observing_rounds, rounds};
 use crate::plan::{Conditions, Plan};
 use crate::ranks::dir_of_rank;
@@ -84,7 +85,7 @@ pub(crate) trait Runner {
 ///
 /// # Errors
 /// When a device cannot be acquired, or the runner returns an error.
-pub(crate) fn conduct_plan<C: Runner>(
+pub(crate) fn conduct_plan<C: Runner + AgingRunner<Failure = <C as Runner>::Error>>(
     plan: &Plan,
     lab: &Lab,
     erasing: &EraseList,
@@ -109,13 +110,15 @@ fn for_first_rank(variant: &Variant) -> Variant {
     variant
 }
 
-fn all_rounds<C: Runner>(
+fn all_rounds<C: Runner + AgingRunner<Failure = <C as Runner>::Error>>(
     (plan, variants): (&Plan, &[Variant]),
     devices: &mut Devices<'_>,
     runner: &mut C,
     stop: &StopFlag,
 ) -> Result<(), C::Error> {
     let mut was_made = vec![false; plan.variants.len()];
+    let mut aged = AgedImages::default();
+    let devices = &mut (devices, &mut aged);
     for cells in rounds(plan) {
         let Some(round) = cells.first().map(|cell| cell.round) else { return Ok(()) };
         let flow = one_round((plan, variants), &cells, devices, &mut was_made, runner, stop)?;
@@ -138,10 +141,10 @@ fn all_rounds<C: Runner>(
     Ok(())
 }
 
-fn one_round<C: Runner>(
+fn one_round<C: Runner + AgingRunner<Failure = <C as Runner>::Error>>(
     (plan, variants): (&Plan, &[Variant]),
     cells: &[PlannedCell],
-    devices: &mut Devices<'_>,
+    (devices, aged): &mut (&mut Devices<'_>, &mut AgedImages),
     was_made: &mut [bool],
     runner: &mut C,
     stop: &StopFlag,
@@ -163,7 +166,14 @@ fn one_round<C: Runner>(
         runner.begins(first);
         let around = &plan.job_of(first.variant, first.job).around;
         let target = (&variants[first.variant], around);
-        match devices.prepare(target, &plan.conditions, stop) {
+        let image = aged.of(*first, (plan, variants), devices, runner, stop);
+        let prepared = match image {
+            Ok(image) => devices.prepare(target, image, &plan.conditions, stop),
+            Err(_) if stop.is_raised() => return Ok(ControlFlow::Break(())),
+            Err(AgingError::Lab(error)) => Err(error),
+            Err(AgingError::Campaign(error)) => return Err(error),
+        };
+        match prepared {
             Ok(mut stage) => {
                 was_made[first.variant] = true;
                 let ran = run_steps(steps, &mut stage, &plan.conditions, runner, stop);

@@ -10,7 +10,7 @@ use treering_engine::{
 };
 use treering_lab::{LabError, OwnedDirectory, PlanIdentity, RunTree};
 use treering_model::{
-    Caution, CautionCode, Ending, Fact, KEPT_TREES_FACT, LIMIT_PREFIX, RunMode, SinkError,
+    Caution, CautionCode, Ending, Fact, KEPT_TREES_FACT, LIMIT_PREFIX, Metric, RunMode, SinkError,
     TrialEvent, TrialHeader, TrialSink, WorkLimit,
 };
 use treering_observe::layout::LayoutSchedule;
@@ -47,6 +47,8 @@ pub(crate) struct TrialPlan<'a> {
     pub(crate) wanted: ObserverOptions,
     /// Additional facts about the target that observers cannot see, such as the mkfs command.
     pub(crate) facts: Vec<Fact>,
+    /// Metrics that are known before the trial, such as those of an aged filesystem.
+    pub(crate) metrics: &'a [Metric],
     /// Remounts the filesystem between two phases; `None` to keep it mounted.
     pub(crate) remount: Option<Remount<'a>>,
     /// Ranks that run the trial together; `None` on a single process. Ranks other than 0 only
@@ -191,9 +193,7 @@ fn perform(
     }
     let began_ns = plan.engine.clock.now_ns();
     let heat = heat_log(plan, place);
-    let maps = plan.wanted.layout.is_some_and(|layout| layout.map);
-    let map_of = maps.then(|| scene.target.to_owned());
-    let hot = heat.as_ref().map(|log| HeatRecording { log, map_of });
+    let hot = heat.as_ref().map(|log| HeatRecording { log, map_of: mapped(plan, &scene) });
     let mut watched = ObservedSink::new(to.sink, watch(&scene), hot, feed);
     let tally = &mut Tally::new(&mut watched);
     let options = RunOptions {
@@ -236,7 +236,7 @@ fn perform(
     }
     match ran {
         Err(EngineError::Sink(error)) => Err(error),
-        ran => tell_end(ran.err(), session.metrics(), ended_ns, to.sink),
+        ran => tell_end(ran.err(), all_metrics(plan, session.as_ref()), ended_ns, to.sink),
     }
 }
 
@@ -317,6 +317,17 @@ fn run_session(
     (ran, renewals)
 }
 
+/// Metrics that were known before the trial, and those of its session.
+fn all_metrics(plan: &TrialPlan<'_>, session: &dyn Session) -> Vec<Metric> {
+    [plan.metrics, &session.metrics()].concat()
+}
+
+/// Directory whose map the recording of hot data ends with, if one is requested.
+fn mapped(plan: &TrialPlan<'_>, scene: &ObserverContext<'_>) -> Option<PathBuf> {
+    let maps = plan.wanted.layout.is_some_and(|layout| layout.map);
+    maps.then(|| scene.target.to_owned())
+}
+
 /// Log of reads and writes, if requested.
 fn heat_log(plan: &TrialPlan<'_>, place: &OwnedDirectory) -> Option<HeatLog> {
     let name = |target: &Target| target.path().display().to_string();
@@ -393,7 +404,7 @@ fn admit(
 
 fn tell_end(
     error: Option<EngineError>,
-    metrics: Vec<treering_model::Metric>,
+    metrics: Vec<Metric>,
     ended_ns: u64,
     sink: &mut dyn TrialSink,
 ) -> Result<Conclusion, SinkError> {

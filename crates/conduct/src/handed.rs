@@ -157,6 +157,7 @@ impl HandedRun<'_> {
             cautions,
             wanted,
             facts,
+            metrics: &[],
             remount: self.remount,
             world: self.world,
             environment: &settings.env,

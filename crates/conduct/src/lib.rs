@@ -3,6 +3,7 @@
 //!
 //! The layer itself neither measures nor stores: the engine measures, and a sink stores.
 
+mod aging;
 mod apart;
 mod campaign;
 mod cautions;

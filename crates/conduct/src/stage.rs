@@ -13,19 +13,20 @@ use treering_lab::{
     settle,
 };
 use treering_model::filesystems::is_in_memory;
-use treering_model::{Caution, CautionCode, DeviceSpec, Fact, Variant};
+use treering_model::{Caution, CautionCode, DeviceSpec, Fact, Metric, Variant};
 use treering_sys::StopFlag;
 
+use crate::aging::image::AgedImage;
 use crate::conduct::MKFS_FACT;
 use crate::plan::{Conditions, JobCommands};
 
 /// Fact with the fingerprint of the image from which a trial started.
-const IMAGE_FACT: &str = "image.fingerprint";
+pub(crate) const IMAGE_FACT: &str = "image.fingerprint";
 /// Facts with the name and the recipe of the saved image from which a trial started.
 const IMAGE_NAME_FACT: &str = "image.name";
 const IMAGE_RECIPE_FACT: &str = "image.recipe";
 /// Work directory of trials, in the root of the filesystem.
-const WORK: &str = "treering-work";
+pub(crate) const WORK: &str = "treering-work";
 
 /// Key of a device: its specification, and whether the filesystem lives in memory. Variants with
 /// the same key share a device.
@@ -71,10 +72,12 @@ impl<'l> Devices<'l> {
         Ok(devices)
     }
 
-    /// Prepares the target of a variant, and runs the prepare commands of the job.
+    /// Prepares the target of a variant, and runs the prepare commands of the job. The filesystem
+    /// is a fresh one, or that of the image of an age.
     pub(crate) fn prepare(
         &mut self,
         (variant, commands): (&Variant, &JobCommands),
+        aged: Option<&AgedImage>,
         conditions: &Conditions,
         stop: &StopFlag,
     ) -> Result<Stage, LabError> {
@@ -101,10 +104,11 @@ impl<'l> Devices<'l> {
         if let Some(in_force) = &mut in_force {
             in_force.layered(nodes(&device));
         }
-        let (volume, image) = match &variant.image {
-            Some(name) => self.saved_volume(name, &variant.device, device)?,
-            None if variant.guest.is_some() => self.for_guest(variant, device)?,
-            None => (device.format(&variant.filesystem, &variant.mkfs)?, Vec::new()),
+        let (volume, image) = match (aged, &variant.image) {
+            (Some(aged), _) => aged.restore(device, &variant.mkfs)?,
+            (None, Some(name)) => self.saved_volume(name, &variant.device, device)?,
+            (None, None) if variant.guest.is_some() => self.for_guest(variant, device)?,
+            (None, None) => (device.format(&variant.filesystem, &variant.mkfs)?, Vec::new()),
         };
         if variant.guest.is_some() {
             return Self::formatted_for_guest(variant, volume, (cautions, image));
@@ -125,7 +129,13 @@ impl<'l> Devices<'l> {
         }
         let place = RefCell::new(Place::Mounted(Box::new(mounted)));
         let settings = RefCell::new(in_force);
-        Ok(Stage { settings, place, key: key(variant), cautions, facts })
+        let metrics = aged.map(|aged| aged.metrics.clone()).unwrap_or_default();
+        Ok(Stage { settings, place, key: key(variant), cautions, facts, metrics })
+    }
+
+    /// A further device like that of a variant, which the caller releases.
+    pub(crate) fn spare(&self, variant: &Variant) -> Result<LabDevice, LabError> {
+        LabDevice::acquire(variant, &self.erasing, self.lab)
     }
 
     /// Makes the stage of a formatted filesystem that a guest mounts.
@@ -142,7 +152,8 @@ impl<'l> Devices<'l> {
         facts.extend(volume.device().model().iter().flat_map(|model| model.facts()));
         facts.extend(image);
         let place = RefCell::new(Place::Formatted(Box::new(volume)));
-        Ok(Stage { settings: RefCell::new(None), place, key: key(variant), cautions, facts })
+        let (settings, metrics) = (RefCell::new(None), Vec::new());
+        Ok(Stage { settings, place, key: key(variant), cautions, facts, metrics })
     }
 
     /// Makes the stage of an empty device, on which a guest builds the layers and the filesystem.
@@ -153,7 +164,8 @@ impl<'l> Devices<'l> {
         let mut facts = facts(variant, None, None);
         facts.extend(device.model().iter().flat_map(|model| model.facts()));
         let place = RefCell::new(Place::Empty(Box::new(device)));
-        Ok(Stage { settings: RefCell::new(None), place, key: key(variant), cautions, facts })
+        let (settings, metrics) = (RefCell::new(None), Vec::new());
+        Ok(Stage { settings, place, key: key(variant), cautions, facts, metrics })
     }
 
     /// Makes the filesystem for a guest, with the fact about its fingerprint: by mkfs once per
@@ -260,6 +272,8 @@ pub(crate) struct Stage {
     pub(crate) cautions: Vec<Caution>,
     /// Facts about the preparation of the target.
     pub(crate) facts: Vec<Fact>,
+    /// Metrics of the aged filesystem from which the trial starts.
+    pub(crate) metrics: Vec<Metric>,
 }
 
 impl Stage {
@@ -318,6 +332,29 @@ impl Stage {
         }
         self.place.replace(Place::Mounted(Box::new(mounted)));
         self.work()
+    }
+
+    /// Lets a played disk answer at once, for work that is not measured.
+    pub(crate) fn answer_at_once(&self) {
+        if let Place::Mounted(mounted) = &*self.place.borrow() {
+            mounted.answer_at_once();
+        }
+    }
+
+    /// Copies the filesystem as it is on its images; it is mounted again.
+    ///
+    /// # Errors
+    /// When the filesystem is in use, or cannot be copied.
+    pub(crate) fn imaged(&self) -> Result<FilesystemTemplate, LabError> {
+        let Place::Mounted(mounted) = self.place.replace(Place::Gone) else {
+            return Err(lost_target());
+        };
+        let (mounted, template) = mounted.imaged()?;
+        if let Some(settings) = &mut *self.settings.borrow_mut() {
+            settings.mounted()?;
+        }
+        self.place.replace(Place::Mounted(Box::new(mounted)));
+        Ok(template)
     }
 
     /// True if the filesystem was made for this cell, so that nothing in it needs to be removed.
@@ -398,7 +435,8 @@ pub(crate) fn facts_of_making(
     facts
 }
 
-fn fact(name: &str, value: String) -> Fact {
+/// Fact of this name.
+pub(crate) fn fact(name: &str, value: String) -> Fact {
     Fact { name: name.to_owned(), value }
 }
 

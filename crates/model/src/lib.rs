@@ -61,9 +61,9 @@ pub use observed::heat::{HeatCounts, HeatOnDevice, HeatReport, HotData, LayoutHe
 pub use observed::image::ImageRecord;
 pub use observed::layout::{
     FileLayout, LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION,
-    LayoutCount, LayoutExtents, LayoutFree, LayoutFreeBin, LayoutFullness, LayoutInodes,
-    LayoutIntervals, LayoutMap, LayoutMapCell, LayoutMapGroup, LayoutQuantiles, ModelledRead,
-    SkippedEntries, UsedBytes,
+    LayoutCount, LayoutExtents, LayoutFree, LayoutFreeBin, LayoutFullness, LayoutGroups,
+    LayoutInodes, LayoutIntervals, LayoutMap, LayoutMapCell, LayoutMapGroup, LayoutMetadata,
+    LayoutQuantiles, LayoutStructure, ModelledRead, SkippedEntries, UsedBytes,
 };
 pub use observed::machine::{
     DetectableDifference, DiskSummary, FilesystemSupport, InstalledTool, MachineInventory,
@@ -86,5 +86,5 @@ pub use variant::layers::{
 pub use variant::settings::{
     JobOption, LIMIT_PREFIX, LimitSettings, SETTING_PREFIXES, VariantSettings, facts_that_follow,
 };
-pub use variant::{DeviceSpec, Variant};
+pub use variant::{AgedTree, DeviceSpec, Variant, VariantAge};
 pub use work::WorkLimit;

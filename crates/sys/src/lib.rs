@@ -47,7 +47,7 @@ pub use files::whole_paths::{
 };
 pub use filesystems::btrfs_search::{BtrfsKey, BtrfsSpace, btrfs_items, btrfs_spaces};
 pub use filesystems::defragmenting::{
-    CopiedState, defragment_range, move_extents, nameless_file, swap_extents,
+    CopiedState, defragment_range, has_extents, move_extents, nameless_file, swap_extents,
 };
 pub use filesystems::fiemap::{ExtentBuffer, FileExtent, file_extents};
 pub use filesystems::fsmap::{SpaceRecord, space_map};
@@ -59,7 +59,7 @@ pub use filesystems::sharing::{dedupe, reflink};
 pub use filesystems::statfs::{FilesystemFacts, filesystem_facts};
 pub use filesystems::subvolumes::{destroy_subvolume, make_snapshot, make_subvolume};
 pub use filesystems::trim::trim;
-pub use filesystems::xfs::{XfsGeometry, xfs_geometry};
+pub use filesystems::xfs::{XfsGeometry, xfs_directory_extents, xfs_geometry};
 pub use libc::{SIGINT, SIGTERM};
 pub use processes::child::{EndedChild, child_has_ended, signal_child, wait_passing_signals};
 pub use processes::clock::{CallClock, monotonic_ns};

@@ -533,3 +533,28 @@ fn an_extracted_history_is_replayed_without_its_repository() {
     program.run(["age", "extract", "/nowhere/at/all"]).ends_with(2).complains("repository");
     program.run(["age", "extract", target, "--revision=--all"]).ends_with(2);
 }
+
+#[test]
+fn jobs_of_a_plan_start_from_the_ages_of_one_run_and_from_copies() {
+    require_root!();
+    require_loop_fs!("ext4");
+    let program = program();
+    let plan = program.home().join("ages.toml");
+    let text = "rounds = 1\nwarm-up = false\ndevice = { loop = \"64MiB\", sparse = true }\n\
+                [aging]\nage = [0, 100]\noptions = { profile = \"mail\", live = \"4M\" }\n\
+                [[variant]]\nfilesystem = \"ext4\"\n\
+                [[job]]\nname = \"read\"\ncommand = \"cat */*/*/* > /dev/null || true\"\n";
+    fs::write(&plan, text).unwrap();
+    let ran = program.run(["compare", plan.to_str().unwrap()]).ends_with(0);
+    for words in ["aging to 0 operations", "aging to 100 operations", "copying the files of 100"] {
+        assert_eq!(ran.stderr.matches(words).count(), 1, "{words}: {}", ran.stderr);
+    }
+    let words = ["plan", "sweep", "--plan", "ages", "--metric", "layout_extents_per_file"];
+    let page = program.run(words).ends_with(0).stdout;
+    for row in ["ext4, aged", "ext4, copied"] {
+        assert_eq!(page.lines().filter(|line| line.starts_with(row)).count(), 2, "{page}");
+    }
+    let words = ["plan", "sweep", "--plan", "ages", "--metric", "aging_write_amplification"];
+    let page = program.run(words).ends_with(0).stdout;
+    assert!(page.contains("ext4, aged") && !page.contains("ext4, copied"), "{page}");
+}

@@ -42,6 +42,7 @@ pages! {
     readme: "README.md",
     aging: "docs/aging.md",
     aging_maintenance: "docs/aging-maintenance.md",
+    aging_curves: "docs/aging-curves.md",
     aging_near_full: "docs/aging-near-full.md",
     aging_profiles: "docs/aging-profiles.md",
     clients: "docs/clients.md",

@@ -71,6 +71,7 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ),
     ("compare bcache-modes", "needs bcache, or boots a kernel package; tests/cli/kernels.rs does"),
     ("--machine reboot", "reboots the machine; tests/cli/reboots.rs does on one of directories"),
+    ("treering compare ages", "takes half an hour; tests/cli/aging.rs has a smaller plan of ages"),
     ("--hold-full 95%", "fills its filesystem; tests/cli/aging.rs has filesystems of its own"),
     ("age /mnt/test --resume", "goes on with an interrupted run; tests/cli/aging.rs has some"),
     ("--save old-mail", "unmounts what it saves; tests/cli/images.rs has filesystems of its own"),

@@ -1,18 +1,20 @@
 //! Runs the trials of a campaign, records them, and reports the progress.
 
-use std::path::{Path, PathBuf};
+mod aging;
+mod here;
+
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use treering_engine::{EngineOptions, RunProgress, TrialClock};
-use treering_lab::{LabError, OwnedDirectory, find_leftovers, remove_leftovers};
+use treering_engine::RunProgress;
+use treering_lab::{LabError, find_leftovers, remove_leftovers};
 use treering_model::{
     Cell, CellRole, DeviceSpec, Ending, Fact, PLAN_FACT, TrialEvent, TrialHeader, TrialId,
     TrialSink,
 };
-use treering_observe::ObserverOptions;
 use treering_script::{Job, with_causes};
-use treering_sys::{StopFlag, raise_open_files};
+use treering_sys::StopFlag;
 
 use super::finished::FinishedCells;
 use super::following::StoppingMonitor;
@@ -24,13 +26,13 @@ use super::plan_facts::plan_facts;
 use super::reboots::{BootOutcome, Rebooting};
 use super::sizing::SizedJobs;
 use super::warm_up::WarmUpFailures;
+use crate::aging::age_facts;
 use crate::campaign::{Admission, Runner as Conducting};
 use crate::cells::{PlannedCell, observing_rounds, rounds};
-use crate::conduct::{Conclusion, TrialPlan, conduct};
 use crate::failure::{Failure, FailureKind};
 use crate::handed::{HandedTrial, RanksTrial};
 use crate::host::{Host, PlanOptions, RecordedTrial, ResultStore};
-use crate::messages::{say_left_behind, warn_of_plan};
+use crate::messages::warn_of_plan;
 use crate::plan::document::COMMAND;
 use crate::plan::{Plan, PlannedJob, function_names};
 use crate::stage::Stage;
@@ -309,88 +311,6 @@ impl<'a> Runner<'a> {
         self.reboots.as_ref().map_or(Ok(()), Rebooting::is_used)
     }
 
-    /// Runs the trial of a cell in this process.
-    fn run_here(
-        &mut self,
-        planned: &PlannedCell,
-        stage: &Stage,
-        mut place: OwnedDirectory,
-    ) -> Result<(), Failure> {
-        let (trial, cell) = self.cell(planned);
-        let job = self.job(planned);
-        let remount = || stage.remount();
-        let mut prepared = self.trial_plan(planned, stage, (trial, cell));
-        prepared.beginning.target = place.target().path().to_string_lossy().into_owned();
-        prepared.remount = (self.plan.conditions.remount || job.job.remounts()).then_some(&remount);
-        let _as_many_as_we_may = raise_open_files();
-        let under_test: Vec<PathBuf> =
-            place.roots().iter().map(|root| root.path().to_owned()).collect();
-        let under_test: Vec<&Path> = under_test.iter().map(PathBuf::as_path).collect();
-        let recorded =
-            RecordedTrial { trial, is_optional: false, under_test: &under_test, stop: self.stop };
-        let (mut prepared, mut concluded) = (Some(prepared), None);
-        let record_result = self.store.record(&recorded, &mut |store, caution| {
-            let Some(mut prepared) = prepared.take() else { return };
-            prepared.engine.clock = TrialClock::begin();
-            prepared.cautions.splice(0..0, caution);
-            let progress = Arc::new(RunProgress::new());
-            let others = self.listeners(prepared.job, &progress);
-            let mut sinks = self.with_sources(planned, Recipients { first: store, others });
-            let none_is_removed = &mut |_: &str| {};
-            concluded = Some(conduct(
-                prepared,
-                &mut place,
-                &mut sinks,
-                &progress,
-                self.stop,
-                none_is_removed,
-            ));
-            self.stop.lift_halt();
-        });
-        let Some(concluded) = concluded else { return record_result.and(Err(unrecorded())) };
-        let Conclusion { ending, left_behind, .. } = concluded?;
-        say_left_behind(&left_behind, &|words| self.host.say(words));
-        record_result?;
-        self.record_ending(planned, trial, &ending)?;
-        self.reboots.as_ref().map_or(Ok(()), Rebooting::is_used)
-    }
-
-    /// Plan of a cell's trial in this process, without the target directory.
-    fn trial_plan<'s>(
-        &'s self,
-        planned: &PlannedCell,
-        stage: &Stage,
-        (trial, cell): (TrialId, Cell),
-    ) -> TrialPlan<'s> {
-        let job = self.job(planned);
-        let facts = self.all_facts(planned, stage, trial);
-        let (wanted, parameters) = self.plan.observed(planned.role);
-        let wanted = ObserverOptions { heat_half_life: job.engine.heat_half_life(), ..wanted };
-        let mut beginning = TrialHeader {
-            label: self.label(planned),
-            cell: Some(cell),
-            ..beginning(trial, &job.workload, job.job.as_ref(), self.host.unix_ms())
-        };
-        beginning.parameters.extend(job.parameters_around());
-        beginning.parameters.extend(parameters);
-        TrialPlan {
-            beginning,
-            job: job.job.as_ref(),
-            engine: EngineOptions {
-                handicap_percent: self.plan.variants[planned.variant].handicap_percent,
-                ..job.engine.options(job.job.as_ref(), self.plan.conditions.seed)
-            },
-            // The next cell formats the device, so there is no need to remove trees.
-            keep: stage.is_fresh(),
-            cautions: stage.cautions.clone(),
-            wanted,
-            facts,
-            remount: None,
-            world: None,
-            environment: &self.plan.variants[planned.variant].settings.env,
-        }
-    }
-
     /// Records the ending of a cell's trial, and reports failures.
     fn record_ending(
         &mut self,
@@ -564,6 +484,7 @@ impl Runner<'_> {
         let level = self.following.rule().look_alpha();
         let sized = self.sized.words(planned);
         let mut facts = stage.facts.clone();
+        facts.extend(age_facts(&self.plan.variants[planned.variant]));
         facts.extend(plan_facts(self.plan, planned, (level, sized), self.options.point.as_ref()));
         if self.finished.campaign == Some(trial) {
             facts.push(Fact { name: PLAN_FACT.to_owned(), value: self.plan.to_toml() });

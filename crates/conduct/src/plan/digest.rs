@@ -31,6 +31,11 @@ impl Plan {
             print.variant(variant);
         }
         print.jobs(&self.jobs);
+        // Hashed only if present, so that plans without ages keep their fingerprint.
+        if let Some(aging) = &self.aging {
+            print.word("aging");
+            print.jobs(std::slice::from_ref(aging));
+        }
         print.conditions(&self.conditions);
         // Recording in measured rounds changes the results. Hashed only if enabled, so that other
         // digests stay equal.
@@ -50,6 +55,10 @@ impl Plan {
     pub(crate) fn work_digest(&self) -> String {
         let mut print = DigestWriter::begin(WORK_VERSION);
         print.jobs(&self.jobs);
+        if let Some(aging) = &self.aging {
+            print.word("aging");
+            print.jobs(std::slice::from_ref(aging));
+        }
         print.conditions(&self.conditions);
         print.print.text()
     }
@@ -178,6 +187,11 @@ impl DigestWriter {
         if let Some(image) = &variant.image {
             self.word("image");
             self.word(image);
+        }
+        if let Some(age) = variant.age {
+            self.word("age");
+            self.number(age.operations);
+            self.word(age.tree.name());
         }
         if let Some(against) = &variant.against {
             self.word("against");

@@ -59,6 +59,8 @@ pub struct Plan {
     /// Guest from `[guest]` for variants whose kernels are named outside the plan; its kernel is an
     /// empty path.
     pub guest: Option<GuestSpec>,
+    /// Run that ages the filesystems of variants with an age; it ends at the highest age.
+    pub aging: Option<PlannedJob>,
     /// Jobs to run on each variant.
     pub jobs: Vec<PlannedJob>,
     /// Stopping rule.
@@ -355,6 +357,7 @@ impl fmt::Debug for Plan {
             .field("question", &self.question)
             .field("variants", &self.variants)
             .field("guest", &self.guest)
+            .field("aging", &self.aging)
             .field("jobs", &self.jobs)
             .field("stopping", &self.stopping)
             .field("conditions", &self.conditions)

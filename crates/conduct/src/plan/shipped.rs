@@ -29,7 +29,7 @@ pub struct ShippedPlan {
     pub name: &'static str,
     /// The TOML document.
     pub text: &'static str,
-    /// Job files that the plan names: paths relative to `examples`, and texts.
+    /// Job files and profiles that the plan names: paths relative to `examples`, and texts.
     files: &'static [(&'static str, &'static str)],
 }
 
@@ -77,6 +77,8 @@ static ALL: &[ShippedPlan] = plans! {
     "ext4-made-otherwise";
     "feature-as-mount-option";
     "allocator";
+    "ages";
+    "defrag": "age/left.toml", "age/defragmented.toml";
     "btrfs-four-devices";
     "ext3-against-btrfs";
     "directories";

@@ -13,6 +13,7 @@ use treering_model::{
     LimitSettings, LoopLayer, OverlayLayer, SnapshotLayer, ThinLayer, Variant,
 };
 
+use super::document::written_options;
 use super::{
     JobCommands, Judging, Machine, ObservedIn, Observing, Plan, PlannedJob, RANK_TIMEOUT_SECONDS,
     Stopping, function_names,
@@ -87,6 +88,7 @@ impl Plan {
         let shared = shared_device(&self.variants);
         shared.map(device).unwrap_or_default().write("[device]", &mut to);
         self.guest.as_ref().map(guest).unwrap_or_default().write("[guest]", &mut to);
+        self.aging.as_ref().map(aging).unwrap_or_default().write("[aging]", &mut to);
         for each in &self.variants {
             variant(each, shared.is_none()).write("[[variant]]", &mut to);
         }
@@ -140,6 +142,13 @@ fn stopping(rule: &Stopping) -> SectionKeys {
     keys
 }
 
+/// Options of the aging run; the variants have their ages.
+fn aging(planned: &PlannedJob) -> SectionKeys {
+    let mut keys = SectionKeys::default();
+    keys.put_raw("options", options(&written_options(planned)).inline());
+    keys
+}
+
 /// Keys of a guest, apart from its kernel.
 fn guest(guest: &GuestSpec) -> SectionKeys {
     let mut keys = SectionKeys::default();
@@ -166,6 +175,8 @@ fn variant(variant: &Variant, with_device: bool) -> SectionKeys {
         .put_strings("mkfs", &variant.mkfs)
         .put_strings("mount", &variant.mount)
         .put_some("image", variant.image.as_ref())
+        .put_some("age", variant.age.map(|age| age.operations))
+        .put_some("tree", variant.age.map(|age| age.tree.name()))
         .put_some("kernel", variant.kernel.as_ref());
     if let Some(spec) = &variant.guest {
         keys.put_path("kernel", &spec.kernel).put_raw("guest", guest(spec).inline());

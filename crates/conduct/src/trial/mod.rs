@@ -179,6 +179,7 @@ pub fn run_trial(
             cautions: caution.into_iter().chain(request.cautions).collect(),
             wanted: request.observing,
             facts: request.facts,
+            metrics: &[],
             remount: request.remount,
             world: request.ranks.as_ref().map(|ranks| ranks.world),
             environment: &[],

@@ -36,7 +36,7 @@ fn examples_can_be_read_and_match_their_questions() {
     let names = |plan: &str| -> Vec<&str> {
         plans[plan].variants.iter().map(|variant| variant.name.as_str()).collect()
     };
-    assert_eq!(plans.len(), 42);
+    assert_eq!(plans.len(), 44);
     let crypt = &plans["dm-crypt-workqueues"].variants;
     assert!(crypt[..2].iter().all(|variant| variant.settings.layers.len() == 1));
     assert_ne!(crypt[0].settings.layers, crypt[1].settings.layers);
@@ -53,6 +53,12 @@ fn examples_can_be_read_and_match_their_questions() {
     assert_eq!(names("kernels").len(), 1);
     assert_eq!(names("autodefrag"), ["btrfs", "autodefrag"]);
     assert_eq!(names("allocator"), ["older search", "newer search"]);
+    let of_ext4 = &names("ages")[..8];
+    assert_eq!(of_ext4[1], "ext4, tree=copied, age=500");
+    assert_eq!(of_ext4[5], "ext4, tree=aged, age=500");
+    let aged = &plans["ages"].variants[5];
+    assert_eq!(aged.against.as_deref(), Some("ext4, tree=copied, age=500"));
+    assert!(plans["ages"].aging.is_some() && plans["allocator"].aging.is_none());
     assert!(plans["allocator"].jobs.iter().all(|job| job.workload == "age"));
     let jobs = |plan: &str| -> Vec<&str> {
         plans[plan].jobs.iter().map(|job| job.workload.as_str()).collect()

@@ -316,6 +316,7 @@ fn plan() -> impl Strategy<Value = Plan> {
         variants: some_against(unique(variants, |variant| &mut variant.name)),
         jobs: unique::<PlannedJob>(jobs, |job| &mut job.name),
         guest,
+        aging: None,
         stopping: how.0,
         conditions: how.1,
         observing: how.2,

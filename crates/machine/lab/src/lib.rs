@@ -58,7 +58,9 @@ pub use reboot::{
 pub use register::PlanIdentity;
 pub use rehearsal::{RefusedPart, RehearsalError, rehearse};
 pub use remounting::RemountableFilesystem;
-pub use scratch::{CopyError, FilesystemProfile, FreshCopyComparison, FreshCopyError};
+pub use scratch::{
+    CopyError, FilesystemProfile, FreshCopyComparison, FreshCopyError, TreeCopyError, copy_tree,
+};
 pub use settings::SettingsInForce;
 pub use staged::{
     HeldDirectory, HeldDirectoryError, STAGED_STORE, StagedFile, StagingError,

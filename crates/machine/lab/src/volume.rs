@@ -431,6 +431,26 @@ impl MountedVolume {
         }
     }
 
+    /// Unmounts the filesystem, copies it as it is on its images, and mounts it again with the same
+    /// options. The root directory may change.
+    ///
+    /// # Errors
+    /// When the filesystem is in use, is below an overlay, is not on loop images, or cannot be
+    /// copied.
+    pub fn imaged(mut self) -> Result<(Self, FilesystemTemplate), LabError> {
+        if self.overlay.is_some() {
+            return Err(unfit("a filesystem below an overlay has no image of its own".to_owned()));
+        }
+        self.unmount()?;
+        let options = std::mem::take(&mut self.options);
+        let volume = self.volume.take().ok_or_else(|| unfit("it is released".to_owned()))?;
+        volume.device.forget()?;
+        let template = volume.pattern()?;
+        let template = template
+            .ok_or_else(|| unfit("only filesystems on loop images are copied whole".to_owned()))?;
+        Ok((volume.mount(&options)?, template))
+    }
+
     /// Unmounts the filesystem and returns its device.
     ///
     /// # Errors
@@ -442,8 +462,8 @@ impl MountedVolume {
         Ok(volume.device)
     }
 
-    /// Lets played disks answer at once, since the remaining write-back is not measured.
-    fn answer_at_once(&self) {
+    /// Lets played disks answer at once, for work that is not measured.
+    pub fn answer_at_once(&self) {
         if let Some(volume) = &self.volume {
             // The release of the disk reports one that does not answer.
             let _unmounted_slowly = volume.device.play(false);

@@ -54,3 +54,11 @@ pub const BTRFS: Filesystem = Filesystem {
     barrier_off: &["nobarrier"],
     ..Filesystem::UNKNOWN
 };
+
+/// Size of the nodes of a btrfs, given the first 256 bytes of its superblock; `None` for anything
+/// else.
+pub fn btrfs_node_bytes(superblock: &[u8; 256]) -> Option<u64> {
+    let bytes = superblock.get(0x94..0x98)?.try_into().ok().map(u32::from_le_bytes)?;
+    let is_btrfs = superblock.get(0x40..0x40 + MAGIC.len())? == MAGIC;
+    (is_btrfs && bytes.is_power_of_two()).then_some(u64::from(bytes))
+}

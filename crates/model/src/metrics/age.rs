@@ -17,4 +17,7 @@ metrics! {
     /// Time of reading, as it was before the maintenance, after which the maintenance has saved the
     /// time that it took; missing if reading became no faster.
     PAID_BACK_SECONDS = "paid_back_seconds", Seconds, Lower;
+    /// Bytes written to the device by the bytes that the operations wrote, between the age before
+    /// and the age of the trial; for the first age since the filesystem was made.
+    AGING_WRITE_AMPLIFICATION = "aging_write_amplification", Count, Lower;
 }

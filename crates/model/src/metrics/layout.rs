@@ -22,6 +22,19 @@ metrics! {
     /// What reading all files in the order of a walk would take on the modelled disk hdd-7200, from
     /// their extents alone.
     MODELLED_READ_SECONDS = "layout_modelled_read_seconds", Seconds, Lower;
+    /// The share of directory blocks that directly follow the block before in their directory; on
+    /// btrfs of the leaves of the file trees, in the order of their keys.
+    DIRECTORY_ORDER_PERCENT = "layout_directory_order_percent", Percent, Higher;
+    /// Stretches of adjacent directory blocks; on btrfs of leaves of the file trees.
+    DIRECTORY_STRETCHES = "layout_directory_stretches", Count, Lower;
+    /// The distance between the inode numbers of neighbours in a directory, the median.
+    INODE_DISTANCE_MEDIAN = "layout_inode_distance_median", Count, Lower;
+    /// The share of files with the inode number behind that of the file before in their directory.
+    NEXT_INODES_PERCENT = "layout_next_inodes_percent", Percent, Higher;
+    /// Groups of the filesystem in which files begin.
+    GROUPS_IN_USE = "layout_groups_in_use", Count, Lower;
+    /// Groups in which the files of a directory begin, in the mean.
+    GROUPS_PER_DIRECTORY = "layout_groups_per_directory", Count, Lower;
     /// Extents of free space.
     FREE_EXTENTS = "layout_free_extents", Count, Lower;
     /// The mean size of an extent of free space.

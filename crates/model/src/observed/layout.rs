@@ -73,6 +73,51 @@ pub struct FileLayout {
     pub free_space_problem: Option<String>,
     /// Used share of the filesystem.
     pub fullness: LayoutFullness,
+    /// Directories, inodes and trees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structure: Option<LayoutStructure>,
+}
+
+/// Placement of what is not data.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LayoutStructure {
+    /// Blocks that hold directories, of all kinds together; `None` without any.
+    pub directories: Option<LayoutMetadata>,
+    /// Blocks of directories, or nodes of trees, by kind.
+    pub metadata: Vec<LayoutMetadata>,
+    /// Quantiles of the distance of the inode numbers of siblings, in the order of their directory.
+    pub inode_distance: Option<LayoutQuantiles>,
+    /// Share of siblings whose inode number is the next one.
+    pub next_inodes: Option<f64>,
+    /// Allocation groups; `None` if they are not known.
+    pub groups: Option<LayoutGroups>,
+}
+
+/// Blocks of one kind of metadata.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LayoutMetadata {
+    /// Kind, in words.
+    pub kind: String,
+    /// Number of blocks or nodes.
+    pub blocks: u64,
+    /// Bytes of these.
+    pub bytes: u64,
+    /// Stretches in which each block begins where the one before ends.
+    pub stretches: u64,
+    /// Share of blocks, except the first of each directory or tree level, that directly follow the
+    /// one before in its order.
+    pub in_order: Option<f64>,
+}
+
+/// Allocation groups: block groups of ext4, allocation groups of xfs, data chunks of btrfs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LayoutGroups {
+    /// All groups.
+    pub total: u64,
+    /// Groups with the beginning of a file.
+    pub used: u64,
+    /// Mean number of groups in which the files of a directory begin.
+    pub per_directory: Option<f64>,
 }
 
 /// Modelled sequential read of all files in walk order, computed from their extents alone.

@@ -76,6 +76,9 @@ pub struct Variant {
     /// Saved image that each trial starts from, instead of a fresh filesystem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
+    /// Age that the filesystem of each trial has; `None` for a fresh one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age: Option<VariantAge>,
     /// Mount options, as after `mount -o`.
     pub mount: Vec<String>,
     /// Artificial slowdown of its tasks in percent, to test the detection of differences; usually
@@ -84,6 +87,27 @@ pub struct Variant {
     /// Settings besides the filesystem.
     #[serde(default, skip_serializing_if = "VariantSettings::is_empty")]
     pub settings: VariantSettings,
+}
+
+/// Age of a filesystem: operations of the plan's aging run, after which its image was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct VariantAge {
+    /// Operations behind the filling of the tree; 0 for the filled tree.
+    pub operations: u64,
+    /// The filesystem of this age, or a fresh one with a copy of its files.
+    pub tree: AgedTree,
+}
+
+crate::named_enum! {
+    /// State of the files of a trial that starts from an age.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum AgedTree {
+        /// On the filesystem that has aged.
+        Aged = "aged",
+        /// Copied to a fresh filesystem in the order of a walk.
+        Copied = "copied",
+    }
 }
 
 impl Variant {
@@ -98,6 +122,7 @@ impl Variant {
             filesystem: filesystem.to_owned(),
             mkfs: Vec::new(),
             image: None,
+            age: None,
             mount: Vec::new(),
             handicap_percent: 0,
             settings: VariantSettings::default(),

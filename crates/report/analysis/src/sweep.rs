@@ -5,13 +5,29 @@
 
 use std::collections::BTreeMap;
 
-use treering_model::{BetterDirection, CellRole, Trial, Unit};
+use treering_model::metrics::{MetricSpec, age, layout};
+use treering_model::{BetterDirection, CellRole, Metric, Scope, Trial, Unit};
 use treering_stats::{KNEE_FEWEST_POINTS, Knee, StatsError, knee, mean_interval};
 
 use crate::compare::is_completed;
 use crate::scaling::{Scaling, scaling};
 
 const CONFIDENCE: f64 = 0.95;
+/// Key of the ages of filesystems, in operations.
+pub const AGE_KEY: &str = "age";
+/// Metrics of an aged filesystem that are shown over its age beside the primary ones.
+const OF_AGES: [MetricSpec; 10] = [
+    layout::TRAVERSAL_SCORE_PERCENT,
+    layout::ADJACENT_SIBLINGS_PERCENT,
+    layout::EXTENTS_PER_FILE,
+    layout::MODELLED_READ_SECONDS,
+    layout::DIRECTORY_ORDER_PERCENT,
+    layout::INODE_DISTANCE_MEDIAN,
+    layout::GROUPS_PER_DIRECTORY,
+    layout::FREE_EXTENTS,
+    layout::FREE_MEAN_BYTES,
+    age::AGING_WRITE_AMPLIFICATION,
+];
 /// Keys that denote concurrency in plans and workloads.
 const COUNTS: [&str; 7] =
     ["ranks", "clients", "threads", "workers", "numjobs", "processes", "nthreads"];
@@ -121,9 +137,16 @@ pub fn sweeps(trials: &[Trial], metric: Option<&str>) -> Result<Vec<Sweep>, Stat
         if values.is_empty() {
             continue;
         }
-        for metric_value in &trial.metrics {
+        // The primary metrics come first.
+        let (primary, others): (Vec<&Metric>, Vec<&Metric>) =
+            trial.metrics.iter().partition(|metric| metric.primary);
+        for metric_value in primary.into_iter().chain(others) {
             let name = metric_value.scope.metric_name(&metric_value.name);
-            let is_wanted = metric.map_or(metric_value.primary, |metric| metric == name);
+            let is_of_age = values.iter().any(|(key, _)| key == AGE_KEY)
+                && metric_value.scope == Scope::Trial
+                && OF_AGES.iter().any(|spec| spec.name == metric_value.name);
+            let is_wanted =
+                metric.map_or(metric_value.primary || is_of_age, |metric| metric == name);
             if !is_wanted || metric_value.value <= 0.0 {
                 continue;
             }

@@ -11,6 +11,7 @@ mod heat_map;
 mod map;
 mod ratio;
 mod spread;
+mod structure;
 mod tree;
 
 pub use draws::SampleDraws;
@@ -20,6 +21,7 @@ pub use map::{DeviceMap, MapCell, MapGroup, MapMeasures};
 pub use ratio::{CountRatio, ShareInterval};
 pub use spread::Quantiles;
 pub(crate) use spread::ValueHistogram;
+pub use structure::{MetadataBlocks, StructureLayout, StructureMeasures};
 pub use tree::{ExtentTotals, TreeLayout, TreeMeasures};
 
 /// Placement of an extent.

@@ -4,10 +4,12 @@
 
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{Mode, OFlags, fstat, openat};
+use rustix::fs::{Mode, OFlags, fstat, ioctl_getflags, openat};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::ioctl::{Setter, Updater, ioctl, opcode};
 
+/// `FS_EXTENT_FL`: the blocks of the file are mapped by extents.
+const HAS_EXTENTS: u32 = 0x80000;
 const MOVE_EXTENTS: u32 = opcode::read_write::<MovedExtents>(b'f', 15);
 const SWAP_EXTENTS: u32 = opcode::read_write::<SwappedExtents>(b'X', 109);
 const DEFRAGMENT: u32 = opcode::write::<DefragmentedRange>(0x94, 16);
@@ -171,6 +173,14 @@ pub fn defragment_range(file: BorrowedFd<'_>) -> Result<(), Errno> {
     // SAFETY: the call reads one `btrfs_ioctl_defrag_range_args`, which has the layout of
     // `DefragmentedRange`.
     retry_on_intr(|| unsafe { ioctl(file, Setter::<DEFRAGMENT, DefragmentedRange>::new(range)) })
+}
+
+/// True if the blocks of a file of ext4 are mapped by extents, and not one by one as those of ext3.
+///
+/// # Errors
+/// If the filesystem has no such flag.
+pub fn has_extents(file: BorrowedFd<'_>) -> Result<bool, Errno> {
+    Ok(ioctl_getflags(file)?.bits() & HAS_EXTENTS != 0)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use treering_model::{Caution, CautionCode, Fact, Op, TaskTotals};
 use treering_script::{LayoutFeed, SessionError};
 
-use super::rules::{EndRule, RunState};
+use super::rules::{EndRule, RunState, StepScores};
 
 /// Steps without growth of the fullness after which a `full` rule gives up.
 const STEPS_WITHOUT_GROWTH: u32 = 12;
@@ -128,7 +128,12 @@ impl EndingMonitor {
         if std::mem::take(&mut self.awaits_layout)
             && let Some(layout) = self.feed.take().pop()
         {
-            self.state.scores.push((layout.traversal_score, layout.adjacent_siblings));
+            let scores = StepScores {
+                traversal: layout.traversal_score,
+                adjacent: layout.adjacent_siblings,
+                large_free: layout.free_space.as_ref().and_then(|free| free.large_share),
+            };
+            self.state.add_scores(scores, &self.rules);
             if let Some(share) = layout.fullness.data.share() {
                 let (least, most) = self.levels.unwrap_or((share, share));
                 self.levels = Some((least.min(share), most.max(share)));

@@ -107,25 +107,27 @@ impl AgeJob {
             ConfigError::new(format!("this run cannot go on: {why}"))
                 .hint("`treering lab clean DIR` removes what it left")
         };
-        let OperationSource::Model(model) = &self.by else {
-            return Err(cannot(
-                "only profiles of operations can, no history and no other workload",
-            ));
-        };
-        if self.fast_forward {
-            return Err(cannot(
-                "which files have data only in part is not known with --fast-forward",
-            ));
-        }
-        if model.files.iter().any(|plan| plan.tree.is_some()) {
-            return Err(cannot("files of a data set are not put back"));
-        }
+        let model = self.resumable().map_err(cannot)?;
         if earlier.is_empty() {
             return Err(cannot("no step of it was completed"));
         }
         self.replayed(model, &earlier).map_err(|other| cannot(&other.to_string()))?;
         self.earlier = earlier;
         Ok(self)
+    }
+
+    /// Profile of a run that can go on behind its steps, or the reason why it cannot.
+    pub(super) fn resumable(&self) -> Result<&Model, &'static str> {
+        let OperationSource::Model(model) = &self.by else {
+            return Err("only profiles of operations can, no history and no other workload");
+        };
+        if self.fast_forward {
+            return Err("which files have data only in part is not known with --fast-forward");
+        }
+        if model.files.iter().any(|plan| plan.tree.is_some()) {
+            return Err("files of a data set are not put back");
+        }
+        Ok(model)
     }
 
     /// Generator of the interrupted run as it was after its steps.

@@ -62,6 +62,14 @@ impl Workload for AgeWorkload {
     }
 }
 
+/// True if a run with these settings can go on behind its steps.
+///
+/// # Errors
+/// When a setting is wrong.
+pub fn can_go_on(settings: &Settings) -> Result<bool, ConfigError> {
+    Ok(AgeJob::new(settings)?.resumable().is_ok())
+}
+
 /// The aging workload, going on behind the steps of an interrupted run.
 #[derive(Clone, Debug)]
 pub struct ResumedAging {

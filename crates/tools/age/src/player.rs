@@ -21,6 +21,9 @@ use super::restore::restore;
 use super::steps::{SpaceAnswer, StepCounters, StepRecord};
 use treering_kit::ahead::{AheadCounters, can_allocate};
 
+/// Operations after which a level that is kept is compared with what the filesystem reports; its
+/// report includes space that is set aside for data not yet written.
+const HOLD_EVERY: u64 = 50;
 /// Size of one read, in bytes.
 const READ_BYTES: u32 = 1 << 17;
 
@@ -178,6 +181,8 @@ impl OperationScript {
                     }
                     if number < count && number.is_multiple_of(sync_every) {
                         self.commit(io)?;
+                        self.hold(io)?;
+                    } else if number < count && number.is_multiple_of(HOLD_EVERY) {
                         self.hold(io)?;
                     }
                 }

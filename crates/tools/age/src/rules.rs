@@ -32,7 +32,7 @@ pub(super) enum LayoutScore {
 /// Rule that ends a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum EndRule {
-    /// Number of operations.
+    /// Number of operations; 0 only fills the tree.
     Operations(u64),
     /// Bytes written.
     Written(u64),
@@ -40,11 +40,45 @@ pub(super) enum EndRule {
     WrittenTimes(f64),
     /// Fraction of the filesystem in use.
     Full(f64),
-    /// Score whose drift over the later half of its values stays within this bound.
+    /// Score whose drift over the later half of its values stays within this bound, as does that of
+    /// the free space in large extents, for as many measurements as it took to come to that.
     Steady(LayoutScore, f64),
     /// Free space close to a target: fractions of the free bytes in extents of each power of two,
     /// and the largest distance from them.
     FreeSpace { file: PathBuf, target: Vec<f64>, bound: f64 },
+}
+
+/// Scores of a layout after a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct StepScores {
+    pub(super) traversal: Option<f64>,
+    pub(super) adjacent: Option<f64>,
+    /// Share of the free bytes in extents of at least 1 MiB.
+    pub(super) large_free: Option<f64>,
+}
+
+impl RunState {
+    /// Adds the scores after a step, and notes which rules `steady` they meet.
+    pub(super) fn add_scores(&mut self, scores: StepScores, rules: &[EndRule]) {
+        self.scores.push(scores);
+        for rule in rules {
+            let EndRule::Steady(score, bound) = *rule else { continue };
+            let is_it =
+                |(of, within, _): &(LayoutScore, f64, usize)| (*of, *within) == (score, bound);
+            let known = self.steady_from.iter().position(is_it);
+            match (known, is_level(score, bound, self)) {
+                (Some(known), None) => drop(self.steady_from.swap_remove(known)),
+                (None, Some(_)) => self.steady_from.push((score, bound, self.scores.len())),
+                _ => {}
+            }
+        }
+    }
+
+    /// Number of measurements after which a rule `steady` began to be met without a break.
+    fn steady_from(&self, score: LayoutScore, bound: f64) -> Option<usize> {
+        let mut from = self.steady_from.iter();
+        from.find(|(of, within, _)| (*of, *within) == (score, bound)).map(|(.., count)| *count)
+    }
 }
 
 /// State of a run that the rules examine.
@@ -54,8 +88,10 @@ pub(super) struct RunState {
     pub(super) written_bytes: u64,
     /// Size of the whole filesystem.
     pub(super) capacity_bytes: u64,
-    /// Scores after each step: traversal, adjacent siblings.
-    pub(super) scores: Vec<(Option<f64>, Option<f64>)>,
+    /// Scores after each step.
+    pub(super) scores: Vec<StepScores>,
+    /// Number of measurements after which each rule `steady` began to be met without a break.
+    pub(super) steady_from: Vec<(LayoutScore, f64, usize)>,
     /// Last measured layout.
     pub(super) layout: Option<FileLayout>,
 }
@@ -72,7 +108,7 @@ impl EndRule {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
         match name {
             "operations" => parse_count(value)
-                .filter(|number| (1..=OPERATIONS_MAX).contains(number))
+                .filter(|number| *number <= OPERATIONS_MAX)
                 .map(Self::Operations)
                 .ok_or_else(|| wrong(format!("'{value}' is not a number such as 10000 or 10k"))),
             "written" => written(value)
@@ -122,9 +158,9 @@ impl EndRule {
                 (share >= *wanted).then(|| format!("{self}: {:.1}% in use", share * 100.0))
             }
             Self::Steady(score, bound) => {
-                let drift = drift(*score, state)?;
-                let is_within = drift.low >= -bound && drift.high <= *bound;
-                is_within.then(|| format!("{self}: {drift}"))
+                let from = state.steady_from(*score, *bound)?;
+                let drift = is_level(*score, *bound, state)?;
+                (state.scores.len() >= 2 * from).then(|| format!("{self}: {drift}"))
             }
             Self::FreeSpace { target, bound, .. } => {
                 let free = state.layout.as_ref()?.free_space.as_ref()?;
@@ -173,12 +209,24 @@ impl fmt::Display for ScoreDrift {
     }
 }
 
-/// Drift over the later half of the measurements, at least [`STEADY_FEWEST`] of them.
-fn drift(score: LayoutScore, state: &RunState) -> Option<ScoreDrift> {
-    let of = |scores: &(Option<f64>, Option<f64>)| match score {
-        LayoutScore::Traversal => scores.0,
-        LayoutScore::Adjacent => scores.1,
+/// Drift of a score, if it and that of the large free extents are within the bound. Where free
+/// space is not reported, the score decides alone.
+fn is_level(score: LayoutScore, bound: f64, state: &RunState) -> Option<ScoreDrift> {
+    let of_score = |scores: &StepScores| match score {
+        LayoutScore::Traversal => scores.traversal,
+        LayoutScore::Adjacent => scores.adjacent,
     };
+    let is_within = |drift: &ScoreDrift| drift.low >= -bound && drift.high <= bound;
+    let reports_free = state.scores.iter().any(|scores| scores.large_free.is_some());
+    let free = drift(state, |scores| scores.large_free);
+    if reports_free && !free.as_ref().is_some_and(is_within) {
+        return None;
+    }
+    drift(state, of_score).filter(is_within)
+}
+
+/// Drift over the later half of the measurements, at least [`STEADY_FEWEST`] of them.
+fn drift(state: &RunState, of: impl Fn(&StepScores) -> Option<f64>) -> Option<ScoreDrift> {
     let values: Vec<f64> = state.scores.iter().filter_map(of).collect();
     let count = (values.len() / 2).max(STEADY_FEWEST);
     let late = values.len().checked_sub(count).map(|first| &values[first..])?;
@@ -254,7 +302,7 @@ fn distance(shares: &[f64], target: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{EndRule, LayoutScore, RunState};
+    use super::{EndRule, LayoutScore, RunState, StepScores};
     use treering_model::{FileLayout, LayoutFree, LayoutFreeBin, LayoutFullness, UsedBytes};
     use treering_script::Settings;
 
@@ -278,7 +326,7 @@ mod tests {
         for text in [
             "",
             "operations",
-            "operations=0",
+            "operations=-1",
             "operations=x",
             "written=0",
             "written=-1x",
@@ -329,20 +377,31 @@ mod tests {
     }
 
     #[test]
-    fn steady_holds_once_the_score_stops_drifting() {
+    fn steady_holds_once_score_and_free_space_stayed_level_as_long_as_they_took() {
         let wobble = [0.002, -0.001, 0.0, 0.001, -0.002];
         let falling = |step: usize| 0.95 - 0.01 * step as f64;
         let level = |step: usize| falling(step.min(12));
-        let state = |of: &dyn Fn(usize) -> f64, count: usize| RunState {
-            scores: (0..count).map(|step| (Some(of(step) + wobble[step % 5]), None)).collect(),
-            ..RunState::default()
-        };
         let steady = EndRule::Steady(LayoutScore::Traversal, 0.01);
-        assert_eq!(steady.holds(&state(&falling, 40)), None);
-        assert_eq!(steady.holds(&state(&level, 9)), None, "too few");
-        assert!(steady.holds(&state(&level, 40)).is_some());
-        assert!(steady.holds(&state(&|_| 0.5, 10)).is_some());
-        assert_eq!(EndRule::Steady(LayoutScore::Adjacent, 0.01).holds(&state(&level, 40)), None);
+        let state = |of: &dyn Fn(usize) -> f64, free: &dyn Fn(usize) -> f64, count: usize| {
+            let mut state = RunState::default();
+            for step in 0..count {
+                let traversal = Some(of(step) + wobble[step % 5]);
+                let large_free = Some(free(step) + wobble[step % 5]);
+                let scores = StepScores { traversal, large_free, adjacent: None };
+                state.add_scores(scores, std::slice::from_ref(&steady));
+            }
+            state
+        };
+        let same = |_: usize| 0.5;
+        assert_eq!(steady.holds(&state(&falling, &same, 80)), None);
+        assert_eq!(steady.holds(&state(&same, &same, 10)), None, "met, and not held as long");
+        assert_eq!(steady.holds(&state(&same, &same, 19)), None);
+        assert!(steady.holds(&state(&same, &same, 20)).is_some());
+        assert_eq!(steady.holds(&state(&level, &same, 30)), None);
+        assert!(steady.holds(&state(&level, &same, 80)).is_some());
+        assert_eq!(steady.holds(&state(&same, &falling, 80)), None, "free space decays");
+        let adjacent = EndRule::Steady(LayoutScore::Adjacent, 0.01);
+        assert_eq!(adjacent.holds(&state(&level, &same, 80)), None);
     }
 
     #[test]

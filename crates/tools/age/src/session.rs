@@ -26,6 +26,8 @@ pub(super) struct AgeSession {
     live_bytes: u64,
     measure_every: u64,
     remount_every: Option<u64>,
+    /// Multiples of `remount_every` for which the filesystem was remounted.
+    remounted: u64,
     reads: bool,
     forward: Option<FastForward>,
     /// Steps of the interrupted run that this one goes on from; empty for a run of its own.
@@ -51,6 +53,7 @@ impl AgeSession {
             live_bytes,
             measure_every,
             remount_every,
+            remounted: 0,
             reads,
             forward: fast_forward.then(FastForward::default),
             earlier: Vec::new(),
@@ -67,7 +70,9 @@ impl AgeSession {
     /// The session that goes on behind these steps, which the generator has drawn already.
     pub(super) fn going_on(mut self, earlier: Vec<StepRecord>, populations: usize) -> Self {
         let later = earlier.iter().skip(1 + populations);
-        let operations = later.map(|step| step.operations).sum();
+        let operations: u64 = later.map(|step| step.operations).sum();
+        // It is mounted anew for this run.
+        self.remounted = self.remount_every.map_or(0, |every| operations / every);
         let written = earlier.iter().map(|step| step.written_bytes).sum();
         self.progress.ending.go_on_from(operations, written);
         self.earlier = earlier;
@@ -93,10 +98,11 @@ impl AgeSession {
         (filled..populations).try_for_each(|files| self.play(TaskWork::Fill(files), conductor))
     }
 
-    /// True if a remount is due at this number of operations.
+    /// True if a remount is due. Operations that found no space do not count, so that their number
+    /// may pass a multiple.
     fn is_remounted(&self) -> bool {
         let aged = self.progress.ending.operations();
-        let is_due = |every: u64| aged.is_multiple_of(every);
+        let is_due = |every: u64| aged == 0 || aged / every > self.remounted;
         self.progress.phase == Some(AGE) && self.remount_every.is_some_and(is_due)
     }
 
@@ -130,7 +136,11 @@ impl AgeSession {
         let script = Box::new(script.recording(self.live_bytes, earlier));
         let kind = self.progress.phase.unwrap_or(FILL);
         let tasks = vec![Task::new(kind, &subject, op, script)];
-        let group = ParallelGroup { remount: self.remounts_now(), ..ParallelGroup::new(tasks) };
+        let remount = self.remounts_now();
+        if let (true, Some(every)) = (remount, self.remount_every) {
+            self.remounted = self.progress.ending.operations() / every;
+        }
+        let group = ParallelGroup { remount, ..ParallelGroup::new(tasks) };
         self.progress.run_group(group, conductor)
     }
 }

@@ -13,14 +13,14 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use treering_engine::HANDICAP_PERCENT_MAX;
 use treering_model::nearest::nearest;
-use treering_model::{Accelerator, GuestDisk};
+use treering_model::{Accelerator, AgedTree, GuestDisk};
 
 use super::tree::{Entry, Key, Placed, Value, ValueError};
 use super::values::{
-    AbsolutePath, BlockDevices, CacheModeName, Choice, CipherName, Command, ComparedRounds, Datum,
-    DiskName, FilesystemName, ImageName, JobName, KernelFunction, KernelName, MetricName, Name,
-    Number, OneOrMany, ParameterName, PayloadName, Percentage, ProgramPath, RankCount, Rate, Size,
-    StoppingRule, VariantName, WholeNumber, WorkloadName,
+    AbsolutePath, AgeInOperations, BlockDevices, CacheModeName, Choice, CipherName, Command,
+    ComparedRounds, Datum, DiskName, FilesystemName, ImageName, JobName, KernelFunction,
+    KernelName, MetricName, Name, Number, OneOrMany, ParameterName, PayloadName, Percentage,
+    ProgramPath, RankCount, Rate, Size, StoppingRule, VariantName, WholeNumber, WorkloadName,
 };
 use crate::plan::error::{Fault, quoted};
 use crate::plan::{Machine, ObservedIn, TimedCalls};
@@ -48,6 +48,7 @@ pub(super) struct PlanTable {
     pub(super) device: Key<DeviceTable>,
     pub(super) disk: Key<DiskName>,
     pub(super) guest: Key<GuestTable>,
+    pub(super) aging: Key<AgingTable>,
     pub(super) variant: Key<VariantTables>,
     pub(super) job: Key<JobTables>,
     pub(super) step: Key<JobTables>,
@@ -85,6 +86,15 @@ pub(super) struct DeviceTable {
     pub(super) disk: Key<DiskName>,
 }
 
+/// Aging of the variants; `aging.rs` has given them the ages before they are read.
+#[derive(Debug, Deserialize)]
+#[serde(rename = "[aging]", rename_all = "kebab-case")]
+pub(super) struct AgingTable {
+    pub(super) age: Option<Ages>,
+    pub(super) copies: Key<bool>,
+    pub(super) options: Option<JobOptions>,
+}
+
 /// Variant to compare.
 #[derive(Debug, Deserialize)]
 #[serde(rename = "[[variant]]", rename_all = "kebab-case")]
@@ -95,6 +105,8 @@ pub(super) struct VariantTable {
     pub(super) mkfs: Key<OneOrMany<String>>,
     pub(super) mount: Key<OneOrMany<String>>,
     pub(super) image: Key<ImageName>,
+    pub(super) age: Key<AgeInOperations>,
+    pub(super) tree: Key<Choice<AgedTree>>,
     pub(super) kernel: Key<KernelName>,
     pub(super) guest: Key<GuestTable>,
     pub(super) device: Key<DeviceTable>,
@@ -332,6 +344,10 @@ pub(super) struct VariantOptions(pub(super) Vec<Entry<Datum>>);
 pub(super) struct SweepTable(pub(super) Vec<Entry<Datum>>);
 
 #[derive(Debug, Deserialize)]
+#[serde(rename = "an array of ages in operations, such as [0, 1000, 5000]")]
+pub(super) struct Ages(pub(super) Vec<Placed<AgeInOperations>>);
+
+#[derive(Debug, Deserialize)]
 #[serde(rename = "an array of metrics, such as [\"create/mib_per_second\"]")]
 pub(super) struct PrimaryMetrics(pub(super) Vec<Placed<MetricName>>);
 
@@ -408,6 +424,7 @@ pub fn sections() -> Vec<Section> {
         section::<PlanTable>(any),
         section::<StoppingTable>(any),
         section::<DeviceTable>(any),
+        section::<AgingTable>(any),
         section::<VariantTable>(any),
         section::<LimitTable>(any),
         section::<LayerTable>(any),

@@ -41,6 +41,8 @@ use tree::Optional;
 
 pub(crate) use command::WORKLOAD as COMMAND;
 pub use format::sections;
+pub(crate) use variant::aging::options_until;
+pub(in crate::plan) use variant::aging::written_options;
 
 use super::error::{Fault, PlanError, is_invisible, quoted};
 use super::{Conditions, Plan, family};
@@ -109,16 +111,30 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     command::can_run(&top, (&variants, &jobs))?;
     ranks::suits(&top, &end, (&variants, &conditions, &jobs))?;
     job::steps::suits(&top, (&variants, &conditions, &jobs))?;
+    let aging = variant::aging::aging(&top, (&variants, &conditions), known)?;
     let judging = report::judging(&top, &jobs)?;
     let stopping = ending::stopping(&top, family(&variants, &jobs, &judging))?;
     rehearsal::rehearse_variants(&top, (&shared, guest.as_ref()), known)?;
-    Ok(Plan { name, question, variants, guest, jobs, stopping, conditions, observing, judging })
+    Ok(Plan {
+        name,
+        question,
+        variants,
+        guest,
+        aging,
+        jobs,
+        stopping,
+        conditions,
+        observing,
+        judging,
+    })
 }
 
-/// Sections of a document, with its sweeps expanded.
+/// Sections of a document, with its sweeps and ages expanded.
 fn table(document: Spanned<DeTable<'_>>) -> Result<PlanTable, Fault> {
     let expanded = sweep::expanded(document.get_ref())?;
-    format::plan_table(expanded.unwrap_or_else(|| document.into_inner()))
+    let document = expanded.unwrap_or_else(|| document.into_inner());
+    let aged = variant::aging::expanded(&document)?;
+    format::plan_table(aged.unwrap_or(document))
 }
 
 /// Fault for an unquoted word in place of a value that is not a string, such as `rounds = ten`.

@@ -72,7 +72,8 @@ pub(super) fn expanded<'d>(document: &DeTable<'d>) -> Result<Option<DeTable<'d>>
     Ok(Some(expanded))
 }
 
-fn elements<'t, 'd>(document: &'t DeTable<'d>, name: &str) -> Option<&'t DeArray<'d>> {
+/// Elements of a list of sections; `None` if the document has no such list.
+pub(super) fn elements<'t, 'd>(document: &'t DeTable<'d>, name: &str) -> Option<&'t DeArray<'d>> {
     match document.get(name)?.get_ref() {
         DeValue::Array(elements) => Some(elements),
         _ => None,
@@ -121,16 +122,18 @@ fn combinations<'d>(
     Ok(expanded)
 }
 
-fn spanned<'d>(span: &Range<usize>, key: &'static str) -> Spanned<Cow<'d, str>> {
+/// Key at this position.
+pub(super) fn spanned<'d>(span: &Range<usize>, key: &'static str) -> Spanned<Cow<'d, str>> {
     Spanned::new(span.clone(), Cow::Borrowed(key))
 }
 
-fn text<'d>(text: impl Into<String>) -> DeValue<'d> {
+/// Value of a text.
+pub(super) fn text<'d>(text: impl Into<String>) -> DeValue<'d> {
     DeValue::String(Cow::Owned(text.into()))
 }
 
 /// Name of the element before the swept values are appended.
-fn name(table: &DeTable<'_>, is_job: bool) -> String {
+pub(super) fn name(table: &DeTable<'_>, is_job: bool) -> String {
     let text = |key: &str| match table.get(key)?.get_ref() {
         DeValue::String(text) => Some(text.to_string()),
         _ => None,

@@ -7,7 +7,7 @@ use std::ops::{Deref, Range};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, Unexpected, Visitor};
 use treering_model::nearest::suggestion;
-use treering_model::{Accelerator, GuestDisk};
+use treering_model::{Accelerator, AgedTree, GuestDisk};
 use treering_script::parse_size;
 
 use super::tree::{Digits, Entry, Placed, Script, Word};
@@ -159,6 +159,7 @@ quantities! {
     [const LEAST: u32, const MOST: u32] Percentage<LEAST, MOST>;
     [const LEAST: u64, const MOST: u64] Size<LEAST, MOST>;
     [] RankCount;
+    [] AgeInOperations;
     [] Rate;
     [C: NamedValues] Choice<C>;
 }
@@ -219,6 +220,31 @@ impl Quantity for RankCount {
         };
         let ranks = u32::try_from(number).ok().filter(|ranks| (1..=RANKS_MAX).contains(ranks));
         ranks.map(Self).ok_or(QuantityError::Value)
+    }
+}
+
+/// Age of a filesystem in operations. A sweep writes the number as a string.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AgeInOperations(pub(super) u64);
+
+impl AgeInOperations {
+    /// As many as `--until operations=` accepts.
+    const MOST: u64 = 1 << 50;
+}
+
+impl Quantity for AgeInOperations {
+    fn wanted(_: Option<&str>) -> String {
+        format!("a number of operations from 0 to {}", Self::MOST)
+    }
+
+    fn read(written: WrittenValue<'_>) -> Result<Self, QuantityError> {
+        let number = match written {
+            WrittenValue::Text(text) => text.parse().map_err(|_| QuantityError::Type)?,
+            WrittenValue::WholeNumber(number) => number,
+            WrittenValue::Negative => return Err(QuantityError::Value),
+            WrittenValue::Decimal(_) => return Err(QuantityError::Type),
+        };
+        (number <= Self::MOST).then_some(Self(number)).ok_or(QuantityError::Value)
     }
 }
 
@@ -379,6 +405,14 @@ impl NamedValues for TimedCalls {
 
     fn named_values() -> Vec<(&'static str, Self)> {
         Self::ALL.map(|choice| (choice.name(), choice)).to_vec()
+    }
+}
+
+impl NamedValues for AgedTree {
+    const DESCRIPTIONS: (&'static str, &'static str) = ("a state of the tree", "states");
+
+    fn named_values() -> Vec<(&'static str, Self)> {
+        Self::ALL.map(|tree| (tree.name(), tree)).to_vec()
     }
 }
 

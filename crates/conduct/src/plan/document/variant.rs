@@ -1,5 +1,6 @@
 //! Variants to compare, each checked against the limits of its filesystem.
 
+pub(super) mod aging;
 pub(super) mod layers;
 
 use std::ops::Range;
@@ -135,6 +136,7 @@ pub(super) fn variant(
         filesystem,
         mkfs,
         image,
+        age: aging::age(section)?,
         mount,
         handicap_percent,
         settings,

@@ -7,9 +7,9 @@ use treering_model::filesystems::{BTRFS, EXT4, XFS, name_of};
 use treering_script::{Call, CallError, CallResult, DirSlot, FileSlot};
 use treering_sys::{
     CopiedState, Errno, ExtentBuffer, FileExtent, PageBuffer, allocate, attributes, dedupe,
-    defragment_range, destroy_subvolume, file_extents, filesystem_facts, make_snapshot,
-    make_subvolume, move_extents, nameless_file, read_at, reflink, swap_extents, sync_file, trim,
-    truncate, write_at,
+    defragment_range, destroy_subvolume, file_extents, filesystem_facts, has_extents,
+    make_snapshot, make_subvolume, move_extents, nameless_file, read_at, reflink, swap_extents,
+    sync_file, trim, truncate, write_at,
 };
 
 use crate::{CallReply, LARGEST_CALL_BYTES};
@@ -107,12 +107,18 @@ struct FilePieces {
 }
 
 impl FilePieces {
-    fn of(file: BorrowedFd<'_>) -> Result<Self, Errno> {
+    /// Pieces of a file up to this offset: what a filesystem has allocated behind the end of the
+    /// file is not its data.
+    fn of(file: BorrowedFd<'_>, end: u64) -> Result<Self, Errno> {
         let (mut pieces, mut last): (Self, Option<FileExtent>) = (Self::default(), None);
         file_extents(file, &mut ExtentBuffer::default(), |extent| {
+            let Some(left) = end.checked_sub(extent.logical).filter(|left| *left > 0) else {
+                return;
+            };
+            let length = extent.length.min(left);
             match pieces.ranges.last_mut().filter(|last| last.0 + last.1 == extent.logical) {
-                Some(range) => range.1 += extent.length,
-                None => pieces.ranges.push((extent.logical, extent.length)),
+                Some(range) => range.1 += length,
+                None => pieces.ranges.push((extent.logical, length)),
             }
             let follows = |last: FileExtent| last.end() == extent.physical;
             pieces.fragments += u64::from(!last.is_some_and(follows));
@@ -122,11 +128,11 @@ impl FilePieces {
     }
 
     /// Allocates the same ranges of another file; false if that has not fewer fragments then.
-    fn allocate_in(&self, other: BorrowedFd<'_>) -> Result<bool, Errno> {
+    fn allocate_in(&self, other: BorrowedFd<'_>, end: u64) -> Result<bool, Errno> {
         for (start, bytes) in &self.ranges {
             allocate(other, *start, *bytes, true)?;
         }
-        Ok(Self::of(other)?.fragments < self.fragments)
+        Ok(Self::of(other, end)?.fragments < self.fragments)
     }
 }
 
@@ -136,19 +142,25 @@ fn better_place(
     file: BorrowedFd<'_>,
     at: BorrowedFd<'_>,
 ) -> Result<Option<(OwnedFd, FilePieces)>, Errno> {
-    let pieces = FilePieces::of(file)?;
+    let length = attributes(file)?.bytes;
+    let end = length.next_multiple_of(filesystem_facts(file)?.block_bytes.max(1));
+    let pieces = FilePieces::of(file, end)?;
     if pieces.fragments <= pieces.ranges.len() as u64 {
         return Ok(None);
     }
     let other = nameless_file(at)?;
-    truncate(other.as_fd(), attributes(file)?.bytes)?;
-    Ok(pieces.allocate_in(other.as_fd())?.then_some((other, pieces)))
+    truncate(other.as_fd(), length)?;
+    Ok(pieces.allocate_in(other.as_fd(), end)?.then_some((other, pieces)))
 }
 
 /// Moves the blocks of a file one range after the other, as e4defrag does.
 fn by_moving(file: BorrowedFd<'_>, at: BorrowedFd<'_>) -> Result<(), Errno> {
-    let Some((donor, pieces)) = better_place(file, at)? else { return Ok(()) };
     let block_bytes = filesystem_facts(file)?.block_bytes.max(1);
+    // A file within its inode has no extents either, and is shorter than a block.
+    if !has_extents(file)? && attributes(file)?.bytes >= block_bytes {
+        return Err(Errno::OPNOTSUPP);
+    }
+    let Some((donor, pieces)) = better_place(file, at)? else { return Ok(()) };
     for (start, bytes) in pieces.ranges {
         let (mut next, end) = (start / block_bytes, (start + bytes).div_ceil(block_bytes));
         while next < end {
@@ -189,8 +201,9 @@ fn by_swapping(file: BorrowedFd<'_>, at: BorrowedFd<'_>) -> Result<(), Errno> {
     }
     sync_file(copy.as_fd())?;
     match swap_extents(file, copy.as_fd(), &state) {
-        // A file that somebody else changed meanwhile keeps its blocks.
-        Err(Errno::BUSY) => Ok(()),
+        // A file that somebody else changed meanwhile keeps its blocks, and so does one whose copy
+        // has more extents: the kernel counts written and unwritten blocks apart.
+        Err(Errno::BUSY | Errno::INVAL) => Ok(()),
         swapped => swapped,
     }
 }

@@ -4,6 +4,7 @@
 mod copy;
 mod fresh_copy;
 mod likeness;
+mod whole;
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ pub use copy::CopyError;
 use copy::ImageCopier;
 pub use fresh_copy::{FreshCopyComparison, FreshCopyError};
 pub use likeness::FilesystemProfile;
+pub use whole::{TreeCopyError, copy_tree};
 
 /// Name of the copy in a directory of the user; `treering lab clean` knows it.
 const COPY_NAME: &str = "copy-1";

@@ -50,6 +50,17 @@ impl Superblock {
         words.collect::<Vec<_>>().join(" ")
     }
 
+    /// Address of the first block group, bytes of each, and their number.
+    pub(super) fn groups(&self) -> Option<(u64, u64, u64)> {
+        let block_bytes = 1024_u64.checked_shl(self.word(24)).filter(|bytes| *bytes <= 65_536)?;
+        let (first, blocks) = (u64::from(self.word(20)), u64::from(self.word(4)));
+        let group_blocks = Some(u64::from(self.word(32))).filter(|blocks| *blocks > 0)?;
+        // The upper half of the number of blocks.
+        let blocks = blocks | u64::from(self.word(0x150)) << 32;
+        let count = blocks.checked_sub(first)?.div_ceil(group_blocks);
+        Some((first * block_bytes, group_blocks * block_bytes, count))
+    }
+
     /// Geometry chosen by mkfs.
     pub(super) fn geometry(&self) -> String {
         let mut geometry = format!(

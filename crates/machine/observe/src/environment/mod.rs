@@ -42,6 +42,12 @@ pub(crate) fn look_at_device(node: &Path) -> Findings {
     device::facts_of_node(&KernelRoots::default(), node)
 }
 
+/// Groups of an ext filesystem on a device, as the superblock says: the address of the first, their
+/// size in bytes, and their number; `None` if it cannot be read.
+pub(crate) fn ext_groups(device: &Path) -> Option<(u64, u64, u64)> {
+    ext::read(device)?.groups()
+}
+
 /// Builds a fact from a printable value.
 pub(crate) fn fact(name: &str, value: impl ToString) -> Fact {
     Fact { name: name.to_owned(), value: value.to_string() }

@@ -192,7 +192,8 @@ impl BitmapExtents {
     }
 }
 
-fn word(item: &[u8], at: usize) -> Option<u64> {
+/// Little-endian number in an item; `None` beyond its end.
+pub(super) fn word(item: &[u8], at: usize) -> Option<u64> {
     let bytes = item.get(at..at.checked_add(8)?)?;
     Some(u64::from_le_bytes(bytes.try_into().ok()?))
 }

@@ -8,6 +8,7 @@ mod found_space;
 mod inodes;
 mod reported;
 mod space;
+mod structure;
 mod walk;
 mod watch;
 mod whole_read;
@@ -23,10 +24,11 @@ use treering_sys::{
     Confinement, Errno, FilesystemFacts, MountTable, filesystem_facts, sync_filesystem,
 };
 
+use structure::StructureWalk;
 pub use walk::WalkCounts;
 use walk::{FileTreatment, LayoutWalk, WalkEnd};
 pub(crate) use watch::LayoutObserver;
-pub use watch::LayoutSchedule;
+pub use watch::{LayoutSchedule, layout_metrics};
 use whole_read::WholeRead;
 
 /// Options of a survey.
@@ -114,8 +116,9 @@ pub fn survey(
     let (purpose, sampled, total) = purpose(top, plan, &facts, confinement, progress)?;
     let mut reported = |counts: &WalkCounts| progress(counts, total);
     let mut walk = LayoutWalk::new(confinement, facts.block_bytes, purpose, map, &mut reported);
+    walk.structure = Some(StructureWalk::begin(top, &facts));
     walk.go(top).map_err(|halt| halted(halt, &facts))?;
-    let LayoutWalk { counts, tree, mut map, read, .. } = walk;
+    let LayoutWalk { counts, tree, mut map, read, structure, .. } = walk;
     let space = space::look(top.as_fd(), &facts, map.as_mut());
     let tree = tree.layout(sampled);
     let is_sample = sampled < 1.0;
@@ -130,6 +133,7 @@ pub fn survey(
         free_space: space.free,
         free_space_problem: space.problem,
         fullness: space.fullness,
+        structure: structure.map(StructureWalk::end),
         ..reported::tree_fields(&tree)
     };
     Ok(LayoutSurvey { layout, map: map.map(|map| reported::map(map.map())) })

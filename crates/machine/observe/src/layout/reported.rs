@@ -58,7 +58,8 @@ fn count(totals: ExtentTotals) -> LayoutCount {
     LayoutCount { extents: totals.extents, bytes: totals.bytes }
 }
 
-fn quantiles(of: Quantiles) -> LayoutQuantiles {
+/// Converts quantiles.
+pub(super) fn quantiles(of: Quantiles) -> LayoutQuantiles {
     LayoutQuantiles { p50: of.p50, p90: of.p90, p99: of.p99, max: of.max }
 }
 

@@ -11,6 +11,7 @@ use treering_sys::{
 };
 
 use super::inodes::InodeSet;
+use super::structure::StructureWalk;
 use super::whole_read::WholeRead;
 use crate::tree::{SkipReason, TreeEntry, TreeVisitor, WalkError, traverse};
 
@@ -91,6 +92,8 @@ pub(super) struct LayoutWalk<'w> {
     pub(super) tree: TreeMeasures,
     pub(super) map: Option<MapMeasures>,
     pub(super) read: Option<WholeRead>,
+    /// Directories and inodes; `None` if files are only counted.
+    pub(super) structure: Option<StructureWalk>,
     inodes: InodeSet,
     extents: ExtentBuffer,
     /// Files whose extents were reported.
@@ -119,6 +122,7 @@ impl<'w> LayoutWalk<'w> {
             tree: TreeMeasures::new(block_bytes),
             map,
             read: WholeRead::new(),
+            structure: None,
             inodes: InodeSet::default(),
             extents: ExtentBuffer::default(),
             reported: 0,
@@ -165,9 +169,17 @@ impl<'w> LayoutWalk<'w> {
         };
         self.tree.begin_file();
         let (tree, map, read) = (&mut self.tree, &mut self.map, &mut self.read);
+        let structure = &mut self.structure;
+        let mut is_first = true;
         let mapped = file_extents(&file, &mut self.extents, |extent| {
             let extent = placed(extent);
             tree.extent(&extent);
+            if let Some(structure) = structure
+                && extent.placement == ExtentPlacement::Placed
+                && std::mem::take(&mut is_first)
+            {
+                structure.first_block(extent.physical);
+            }
             if let Some(map) = map {
                 map.extent(&extent);
             }
@@ -208,13 +220,16 @@ impl<'w> LayoutWalk<'w> {
 impl TreeVisitor for LayoutWalk<'_> {
     type Halt = WalkEnd;
 
-    fn enter(&mut self, _dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), WalkEnd> {
+    fn enter(&mut self, dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), WalkEnd> {
         self.depth += 1;
         if let (2, Some(name), Some(map)) = (self.depth, name, &mut self.map) {
             map.begin_group(&name.to_string_lossy());
         }
         self.counts.directories += 1;
         self.tree.begin_directory();
+        if let Some(structure) = &mut self.structure {
+            structure.directory(dir, &mut self.extents);
+        }
         self.is_whole = true;
         self.run = (false, 0);
         Ok(())
@@ -231,6 +246,9 @@ impl TreeVisitor for LayoutWalk<'_> {
             return Ok(());
         }
         self.counts.files += 1;
+        if let Some(structure) = &mut self.structure {
+            structure.file(entry.inode);
+        }
         if self.counts.files.is_multiple_of(NEWS_EVERY) && (self.progress)(&self.counts).is_break()
         {
             return Err(WalkEnd::Stopped);
@@ -245,6 +263,9 @@ impl TreeVisitor for LayoutWalk<'_> {
     fn entries_end(&mut self) {
         self.end_run();
         self.tree.end_directory(self.is_whole);
+        if let Some(structure) = &mut self.structure {
+            structure.end_directory();
+        }
     }
 
     fn leave(&mut self) -> Result<(), WalkEnd> {

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use treering_model::metrics::MetricSpec;
 use treering_model::metrics::layout::{
-    ADJACENT_SIBLINGS_PERCENT, EXTENTS_PER_FILE, FREE_EXTENTS, FREE_IN_LARGE_PERCENT,
-    FREE_IN_SMALL_PERCENT, FREE_MEAN_BYTES, GAP_BYTES_P90, MODELLED_READ_SECONDS, SCORE_PERCENT,
-    SPAN_MEDIAN, TRAVERSAL_SCORE_PERCENT,
+    ADJACENT_SIBLINGS_PERCENT, DIRECTORY_ORDER_PERCENT, DIRECTORY_STRETCHES, EXTENTS_PER_FILE,
+    FREE_EXTENTS, FREE_IN_LARGE_PERCENT, FREE_IN_SMALL_PERCENT, FREE_MEAN_BYTES, GAP_BYTES_P90,
+    GROUPS_IN_USE, GROUPS_PER_DIRECTORY, INODE_DISTANCE_MEDIAN, MODELLED_READ_SECONDS,
+    NEXT_INODES_PERCENT, SCORE_PERCENT, SPAN_MEDIAN, TRAVERSAL_SCORE_PERCENT,
 };
 use treering_model::{
     Artifact, Fact, FileLayout, LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT,
@@ -94,7 +95,7 @@ impl TrialWatch for LayoutWatch {
         let of_map = |map| Artifact::new(LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, &map).ok();
         let phase = Some(totals.phase);
         artifacts.extend(map.and_then(of_map).map(|made| Artifact { phase, ..made }));
-        let metrics = metrics(&layout, &Scope::Phase(totals.name.clone()));
+        let metrics = layout_metrics(&layout, &Scope::Phase(totals.name.clone()));
         self.metrics.retain(|(name, _)| *name != totals.name);
         self.metrics.push((totals.name.clone(), metrics));
         Findings { artifacts, ..Findings::default() }
@@ -133,10 +134,13 @@ fn artifact(phase: u32, name: String, layout: &FileLayout) -> Vec<Artifact> {
     made.map(|made| Artifact { phase: Some(phase), name, ..made }).into_iter().collect()
 }
 
-/// Metrics of a layout.
-fn metrics(layout: &FileLayout, scope: &Scope) -> Vec<Metric> {
+/// Metrics of a layout, for the whole trial or one of its phases.
+pub fn layout_metrics(layout: &FileLayout, scope: &Scope) -> Vec<Metric> {
     let free = layout.free_space.as_ref();
     let percent = |share: Option<f64>| share.map(|share| share * 100.0);
+    let structure = layout.structure.as_ref();
+    let of_directories = structure.and_then(|found| found.directories.as_ref());
+    let groups = structure.and_then(|found| found.groups);
     let values = [
         (EXTENTS_PER_FILE, layout.extents_per_file),
         (SCORE_PERCENT, percent(layout.layout_score)),
@@ -145,6 +149,12 @@ fn metrics(layout: &FileLayout, scope: &Scope) -> Vec<Metric> {
         (GAP_BYTES_P90, layout.gap_bytes.map(|gap| gap.p90 as f64)),
         (SPAN_MEDIAN, layout.span_median),
         (MODELLED_READ_SECONDS, layout.modelled_read.as_ref().map(|read| read.seconds.typical)),
+        (DIRECTORY_ORDER_PERCENT, percent(of_directories.and_then(|found| found.in_order))),
+        (DIRECTORY_STRETCHES, of_directories.map(|found| found.stretches as f64)),
+        (INODE_DISTANCE_MEDIAN, structure.and_then(|found| Some(found.inode_distance?.p50 as f64))),
+        (NEXT_INODES_PERCENT, percent(structure.and_then(|found| found.next_inodes))),
+        (GROUPS_IN_USE, groups.map(|groups| groups.used as f64)),
+        (GROUPS_PER_DIRECTORY, groups.and_then(|groups| groups.per_directory)),
         (FREE_EXTENTS, free.map(|free| free.extents as f64)),
         (FREE_MEAN_BYTES, free.and_then(|free| free.mean_bytes)),
         (FREE_IN_LARGE_PERCENT, percent(free.and_then(|free| free.large_share))),

@@ -5,7 +5,7 @@ use std::io;
 use serde::Serialize;
 use treering_model::{
     FileLayout, LAYOUT_VERSION, LayoutCount, LayoutFree, LayoutFreeBin, LayoutIntervals, LayoutMap,
-    ModelledRead, Unit, UsedBytes, counted,
+    LayoutMetadata, LayoutStructure, ModelledRead, Unit, UsedBytes, counted,
 };
 
 use crate::table::RowField;
@@ -43,6 +43,13 @@ pub fn page(layout: &FileLayout, map: Option<LayoutMap>, view: &LayoutView<'_>) 
     page.heading("Files");
     page.table(measures(layout));
     page.table(extents(layout));
+    if let Some(structure) = &layout.structure {
+        page.heading("Directories and inodes");
+        page.key_values(structure_figures(structure));
+        if !structure.metadata.is_empty() {
+            page.table(metadata(structure));
+        }
+    }
     page.heading("Free space");
     match &layout.free_space {
         Some(free) => {
@@ -285,6 +292,43 @@ fn extents(layout: &FileLayout) -> Table {
         ]
     };
     Table::from_rows("extents", "", rows.into_iter().map(row))
+}
+
+fn structure_figures(structure: &LayoutStructure) -> Vec<(String, Cell)> {
+    let share = |share: Option<f64>| Cell::measured(share.map(|s| s * 100.0), Unit::Percent);
+    let count = |value: Option<u64>| value.map_or(Cell::Missing, Cell::whole);
+    let distance = structure.inode_distance;
+    let mut pairs = vec![
+        ("inode distance of siblings, median", count(distance.map(|of| of.p50))),
+        ("inode distance of siblings, 90 %", count(distance.map(|of| of.p90))),
+        ("siblings with the next inode", share(structure.next_inodes)),
+    ];
+    if let Some(groups) = structure.groups {
+        let used = of_all(groups.used as f64, groups.total.max(1) as f64);
+        pairs.push(("groups with files", used));
+        pairs.push((
+            "groups of a directory's files",
+            number(groups.per_directory, NumberStyle::Ratio),
+        ));
+    }
+    pairs.into_iter().map(|(name, cell)| (name.to_owned(), cell)).collect()
+}
+
+/// Blocks of directories and trees by kind.
+fn metadata(structure: &LayoutStructure) -> Table {
+    let row = |kind: &LayoutMetadata| {
+        let in_order = kind.in_order.map_or(Cell::Missing, |share| shown_share(share).into());
+        vec![
+            RowField::text("blocks of", &kind.kind),
+            RowField::count("count", kind.blocks),
+            RowField::bytes("bytes", kind.bytes),
+            RowField::count("stretches", kind.stretches),
+            RowField::mixed("in order", in_order),
+        ]
+    };
+    let caption = "Blocks by kind; in order are those that directly follow the one before in \
+                   their directory or tree";
+    Table::from_rows("metadata", caption, structure.metadata.iter().map(row))
 }
 
 fn free_figures(free: &LayoutFree) -> Vec<(String, Cell)> {

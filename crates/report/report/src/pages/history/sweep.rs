@@ -1,7 +1,7 @@
 //! Page of `treering plan sweep`: curves over the values of a sweep, with intervals and knees; a
 //! map for two keys.
 
-use treering_analysis::sweep::{Sweep, SweepKnee, SweepPoint};
+use treering_analysis::sweep::{AGE_KEY, Sweep, SweepKnee, SweepPoint};
 use treering_model::Unit;
 
 use super::scaling::{self, WIDEST, determined};
@@ -9,11 +9,15 @@ use crate::charts::{Chart, Curve, CurvePoint, Curves, SweepKey, SweepMap};
 use crate::table::RowField;
 use crate::{Cell, Report, Table};
 
+/// Key of the state of aged files.
+const TREE_KEY: &str = "tree";
+
 /// Page of the sweeps, with charts if `draws`.
 pub fn page(plan: &str, sweeps: &[Sweep], draws: bool) -> Report {
     let mut page = Report::new(format!("Sweeps of {plan}"));
     for sweep in sweeps {
-        for knee in &sweep.knees {
+        // An age has no knee: nothing is saturated by it.
+        for knee in sweep.knees.iter().filter(|_| !is_over_ages(sweep)) {
             page.paragraph(sentence(sweep, knee));
         }
         for scaling in &sweep.scalings {
@@ -22,7 +26,14 @@ pub fn page(plan: &str, sweeps: &[Sweep], draws: bool) -> Report {
                 .for_each(|text| page.paragraph(text));
         }
     }
-    for sweep in sweeps {
+    let ages: Vec<Vec<&Sweep>> = over_ages(sweeps);
+    for same in &ages {
+        if draws {
+            page.chart(Chart::Curves(of_filesystems(same)));
+        }
+        page.table(ages_of(same));
+    }
+    for sweep in sweeps.iter().filter(|sweep| !is_over_ages(sweep)) {
         match scaling::chart(&title_with_unit(sweep), sweep) {
             Some(scalings) if draws => page.chart(Chart::Scaling(scalings)),
             None if draws => page.chart(Chart::Curves(chart(sweep))),
@@ -43,10 +54,20 @@ pub fn page(plan: &str, sweeps: &[Sweep], draws: bool) -> Report {
         page.table(models);
     }
     page.note(
-        "Means are geometric means over the rounds, intervals Student's t on logarithms (95 %). A \
-         knee is where two lines through the logarithms meet, with its 95 % interval by profile \
-         likelihood.",
+        "Means are geometric means over the rounds, intervals Student's t on logarithms (95 %).",
     );
+    if sweeps.iter().any(|sweep| !is_over_ages(sweep)) {
+        page.note(
+            "A knee is where two lines through the logarithms meet, with its 95 % interval by \
+             profile likelihood.",
+        );
+    }
+    if !ages.is_empty() {
+        page.note(
+            "An age is the number of operations of the aging run; in each round every filesystem \
+             is aged anew. A copy has the same files on a fresh filesystem.",
+        );
+    }
     let is_left_out =
         |point: &SweepPoint| point.interval.is_some() && determined(point.interval).is_none();
     if sweeps.iter().any(|sweep| sweep.points.iter().any(is_left_out)) {
@@ -59,6 +80,97 @@ pub fn page(plan: &str, sweeps: &[Sweep], draws: bool) -> Report {
         page.note(scaling::NOTE);
     }
     page
+}
+
+/// True for a sweep over the ages of a filesystem.
+fn is_over_ages(sweep: &Sweep) -> bool {
+    sweep.keys.last().is_some_and(|key| key == AGE_KEY)
+}
+
+/// Sweeps over ages, those of one job and metric together.
+fn over_ages(sweeps: &[Sweep]) -> Vec<Vec<&Sweep>> {
+    let mut groups: Vec<Vec<&Sweep>> = Vec::new();
+    for sweep in sweeps.iter().filter(|sweep| is_over_ages(sweep)) {
+        let is_same = |group: &&mut Vec<&Sweep>| {
+            let first = group[0];
+            (&first.job, &first.metric, &first.keys) == (&sweep.job, &sweep.metric, &sweep.keys)
+        };
+        match groups.iter_mut().find(is_same) {
+            Some(group) => group.push(sweep),
+            None => groups.push(vec![sweep]),
+        }
+    }
+    groups
+}
+
+/// Job and metric of sweeps over ages: `read, run/seconds (s)`.
+fn title_of_ages(sweep: &Sweep) -> String {
+    title_with_unit(&Sweep { variant: String::new(), ..sweep.clone() })
+}
+
+/// Chart with a curve for each filesystem and state of its files, over the ages.
+fn of_filesystems(same: &[&Sweep]) -> Curves {
+    let mut values: Vec<String> = Vec::new();
+    for point in same.iter().flat_map(|sweep| &sweep.points) {
+        let age = point.values.last().cloned().unwrap_or_default();
+        if !values.contains(&age) {
+            values.push(age);
+        }
+    }
+    values.sort_by_key(|age| age.parse::<u64>().unwrap_or(u64::MAX));
+    let mut curves: Vec<Curve> = Vec::new();
+    for sweep in same {
+        for point in &sweep.points {
+            let name = line_name(sweep, point);
+            let place = curves.iter().position(|curve| curve.name == name).unwrap_or_else(|| {
+                curves.push(Curve { name, points: vec![None; values.len()] });
+                curves.len() - 1
+            });
+            let age = point.values.last();
+            let at = values.iter().position(|value| Some(value) == age).unwrap_or_default();
+            let interval = determined(point.interval);
+            curves[place].points[at] = Some(CurvePoint { mean: point.mean, interval });
+        }
+    }
+    Curves {
+        metric: title_of_ages(same[0]),
+        unit: same[0].unit,
+        better: same[0].better,
+        key: "age in operations".to_owned(),
+        values,
+        curves,
+        limits: Vec::new(),
+    }
+}
+
+/// Name of a curve: `ext4, copied`.
+fn line_name(sweep: &Sweep, point: &SweepPoint) -> String {
+    let before = point.values.len().saturating_sub(1);
+    let parts =
+        sweep.keys.iter().zip(&point.values).take(before).map(|(key, value)| {
+            if key == TREE_KEY { value.clone() } else { format!("{key}={value}") }
+        });
+    std::iter::once(sweep.variant.clone()).chain(parts).collect::<Vec<_>>().join(", ")
+}
+
+/// Table of sweeps over ages, a row for each filesystem, state of its files and age.
+fn ages_of(same: &[&Sweep]) -> Table {
+    let better = same[0].better.phrase();
+    let caption = format!("{} by age in operations ({better})", title_of_ages(same[0]));
+    let rows = same.iter().flat_map(|sweep| sweep.points.iter().map(move |point| (sweep, point)));
+    let row = |(sweep, point): (&&Sweep, &SweepPoint)| {
+        let figure = |value: Option<f64>| Cell::measured(value, sweep.unit);
+        let interval = determined(point.interval);
+        vec![
+            RowField::text("filesystem", line_name(sweep, point)),
+            RowField::text("age", point.values.last().map_or("", String::as_str)),
+            RowField::mixed("mean", figure(Some(point.mean))),
+            RowField::mixed("from", figure(interval.map(|(low, _)| low))),
+            RowField::mixed("to", figure(interval.map(|(_, high)| high))),
+            RowField::count("rounds", point.rounds as u64),
+        ]
+    };
+    Table::from_rows("ages", &caption, rows.map(row))
 }
 
 /// Title of a sweep: `fio, ext4, iops`.
