@@ -10,7 +10,7 @@ use treering_model::{DeviceSpec, Variant};
 use treering_sys::StopFlag;
 
 use crate::cells::{PlannedCell, is_next_step, observing_rounds, rounds};
-use crate::plan::{Conditions, Plan};
+use crate::plan::Plan;
 use crate::ranks::dir_of_rank;
 use crate::stage::{Devices, Stage};
 
@@ -162,11 +162,12 @@ fn one_round<C: Runner>(
         }
         runner.begins(first);
         let around = &plan.job_of(first.variant, first.job).around;
-        let target = (&variants[first.variant], around);
+        let is_below = plan.jobs[first.job].is_below_overlay();
+        let target = (&variants[first.variant], around, is_below);
         match devices.prepare(target, &plan.conditions, stop) {
             Ok(mut stage) => {
                 was_made[first.variant] = true;
-                let ran = run_steps(steps, &mut stage, &plan.conditions, runner, stop);
+                let ran = run_steps(steps, &mut stage, plan, runner, stop);
                 let cleared = devices.clear(stage);
                 ran?;
                 cleared?;
@@ -185,7 +186,7 @@ fn one_round<C: Runner>(
 fn run_steps<C: Runner>(
     steps: &[PlannedCell],
     stage: &mut Stage,
-    conditions: &Conditions,
+    plan: &Plan,
     runner: &mut C,
     stop: &StopFlag,
 ) -> Result<(), C::Error> {
@@ -198,7 +199,8 @@ fn run_steps<C: Runner>(
                 return steps[place..].iter().try_for_each(|cell| runner.step_was_skipped(cell));
             }
             runner.begins(cell);
-            stage.rest(conditions, stop)?;
+            let is_below = plan.jobs[cell.job].is_below_overlay();
+            stage.rest(is_below, &plan.conditions, stop)?;
         }
         runner.run(cell, stage)?;
     }

@@ -13,7 +13,7 @@ use treering_lab::{
     settle,
 };
 use treering_model::filesystems::is_in_memory;
-use treering_model::{Caution, CautionCode, DeviceSpec, Fact, Variant};
+use treering_model::{Caution, CautionCode, DeviceSpec, Fact, Layer, Variant};
 use treering_sys::StopFlag;
 
 use crate::conduct::MKFS_FACT;
@@ -71,10 +71,11 @@ impl<'l> Devices<'l> {
         Ok(devices)
     }
 
-    /// Prepares the target of a variant, and runs the prepare commands of the job.
+    /// Prepares the target of a variant, and runs the prepare commands of the job. A target for
+    /// steps below its overlay is covered later, by [`Stage::rest`].
     pub(crate) fn prepare(
         &mut self,
-        (variant, commands): (&Variant, &JobCommands),
+        (variant, commands, is_below): (&Variant, &JobCommands, bool),
         conditions: &Conditions,
         stop: &StopFlag,
     ) -> Result<Stage, LabError> {
@@ -109,11 +110,17 @@ impl<'l> Devices<'l> {
         if variant.guest.is_some() {
             return Self::formatted_for_guest(variant, volume, (cautions, image));
         }
-        let mounted = volume.mount(&variant.mount)?.covered(layers)?;
+        let waits = is_below && layers.iter().any(Layer::is_above_filesystem);
+        let mut mounted = volume.mount(&variant.mount)?;
+        if !waits {
+            mounted = mounted.covered(layers)?;
+        }
         if let Some(in_force) = &mut in_force {
             in_force.mounted()?;
-            let of_job = (commands.prepare.as_slice(), commands.cleanup.as_slice());
-            in_force.prepare(variant, (mounted.root(), &mounted.root().join(WORK)), of_job)?;
+            if !waits {
+                let of_job = (commands.prepare.as_slice(), commands.cleanup.as_slice());
+                in_force.prepare(variant, (mounted.root(), &mounted.root().join(WORK)), of_job)?;
+            }
         }
         let (dropped, found) = settle_and_drop_caches(&mounted, conditions, stop)?;
         cautions.extend(found);
@@ -125,7 +132,8 @@ impl<'l> Devices<'l> {
         }
         let place = RefCell::new(Place::Mounted(Box::new(mounted)));
         let settings = RefCell::new(in_force);
-        Ok(Stage { settings, place, key: key(variant), cautions, facts })
+        let uncovered = waits.then(|| variant.clone());
+        Ok(Stage { settings, place, uncovered, key: key(variant), cautions, facts })
     }
 
     /// Makes the stage of a formatted filesystem that a guest mounts.
@@ -142,7 +150,14 @@ impl<'l> Devices<'l> {
         facts.extend(volume.device().model().iter().flat_map(|model| model.facts()));
         facts.extend(image);
         let place = RefCell::new(Place::Formatted(Box::new(volume)));
-        Ok(Stage { settings: RefCell::new(None), place, key: key(variant), cautions, facts })
+        Ok(Stage {
+            settings: RefCell::new(None),
+            place,
+            uncovered: None,
+            key: key(variant),
+            cautions,
+            facts,
+        })
     }
 
     /// Makes the stage of an empty device, on which a guest builds the layers and the filesystem.
@@ -153,7 +168,14 @@ impl<'l> Devices<'l> {
         let mut facts = facts(variant, None, None);
         facts.extend(device.model().iter().flat_map(|model| model.facts()));
         let place = RefCell::new(Place::Empty(Box::new(device)));
-        Ok(Stage { settings: RefCell::new(None), place, key: key(variant), cautions, facts })
+        Ok(Stage {
+            settings: RefCell::new(None),
+            place,
+            uncovered: None,
+            key: key(variant),
+            cautions,
+            facts,
+        })
     }
 
     /// Makes the filesystem for a guest, with the fact about its fingerprint: by mkfs once per
@@ -255,6 +277,8 @@ pub(crate) struct Stage {
     /// before the filesystem is unmounted.
     settings: RefCell<Option<SettingsInForce>>,
     place: RefCell<Place>,
+    /// Variant whose overlay is not mounted yet; `None` if the target is complete.
+    uncovered: Option<Variant>,
     key: Key,
     /// Cautions about measurements on this target.
     pub(crate) cautions: Vec<Caution>,
@@ -269,6 +293,9 @@ impl Stage {
     /// After a failed remount, and if a guest mounts the filesystem.
     pub(crate) fn work(&self) -> Result<PathBuf, LabError> {
         match &*self.place.borrow() {
+            Place::Mounted(mounted) if self.uncovered.is_some() => {
+                Ok(mounted.lower_directory()?.join(WORK))
+            }
             Place::Mounted(mounted) => Ok(mounted.root().join(WORK)),
             Place::Formatted(_) | Place::Empty(_) | Place::Gone => Err(lost_target()),
         }
@@ -283,15 +310,20 @@ impl Stage {
         }
     }
 
-    /// Writes everything back and drops the caches before the next step on this filesystem.
+    /// Writes everything back and drops the caches before the next step on this filesystem; mounts
+    /// the overlay first, unless that step is below it (`is_below`).
     ///
     /// # Errors
-    /// When the filesystem is lost, or cannot be written back.
+    /// When the filesystem is lost, or cannot be written back or covered.
     pub(crate) fn rest(
         &mut self,
+        is_below: bool,
         conditions: &Conditions,
         stop: &StopFlag,
     ) -> Result<(), LabError> {
+        if !is_below && let Some(variant) = self.uncovered.take() {
+            self.cover(&variant)?;
+        }
         let (dropped, found) = match &*self.place.borrow() {
             Place::Mounted(mounted) => settle_and_drop_caches(mounted, conditions, stop)?,
             Place::Formatted(_) | Place::Empty(_) | Place::Gone => return Err(lost_target()),
@@ -301,6 +333,20 @@ impl Stage {
         self.cautions.extend(found);
         self.facts.retain(|fact| fact.name != dropped.name);
         self.facts.push(dropped);
+        Ok(())
+    }
+
+    /// Mounts the overlay above the filled lower directory, and runs the variant's prepare command.
+    fn cover(&mut self, variant: &Variant) -> Result<(), LabError> {
+        let Place::Mounted(mounted) = self.place.replace(Place::Gone) else {
+            return Err(lost_target());
+        };
+        let mounted = mounted.covered(&variant.settings.layers)?;
+        if let Some(settings) = &mut *self.settings.borrow_mut() {
+            let (root, work) = (mounted.root(), mounted.root().join(WORK));
+            settings.prepare(variant, (root, &work), (&[], &[]))?;
+        }
+        self.place.replace(Place::Mounted(Box::new(mounted)));
         Ok(())
     }
 
