@@ -425,12 +425,9 @@ impl Job for FileJob {
 
     fn existing_files(&self) -> Option<ExistingFiles> {
         let changes = |job: &Section| job.rw.writes || job.rw.trims;
-        let use_of = |is_changed| match is_changed {
-            true => ExistingFiles::Rewritten,
-            false => ExistingFiles::Read,
-        };
         let is_changed = self.plan.jobs.iter().any(|job| changes(job));
-        self.plan.namespace.in_place.then(|| use_of(is_changed))
+        let of = if is_changed { ExistingFiles::Rewritten } else { ExistingFiles::Read };
+        self.plan.namespace.in_place.then_some(of)
     }
 
     fn devices(&self) -> Vec<JobDevice> {
