@@ -11,7 +11,7 @@ use treering_sys::StopFlag;
 
 use crate::aging::{AgedImages, AgingError, AgingRunner};
 use crate::cells::{PlannedCell, is_next_step, observing_rounds, rounds};
-use crate::plan::{Conditions, Plan};
+use crate::plan::Plan;
 use crate::ranks::dir_of_rank;
 use crate::stage::{Devices, Stage};
 
@@ -165,7 +165,8 @@ fn one_round<C: Runner + AgingRunner<Failure = <C as Runner>::Error>>(
         }
         runner.begins(first);
         let around = &plan.job_of(first.variant, first.job).around;
-        let target = (&variants[first.variant], around);
+        let is_below = plan.jobs[first.job].is_below_overlay();
+        let target = (&variants[first.variant], around, is_below);
         let image = aged.of(*first, (plan, variants), devices, runner, stop);
         let prepared = match image {
             Ok(image) => devices.prepare(target, image, &plan.conditions, stop),
@@ -176,7 +177,7 @@ fn one_round<C: Runner + AgingRunner<Failure = <C as Runner>::Error>>(
         match prepared {
             Ok(mut stage) => {
                 was_made[first.variant] = true;
-                let ran = run_steps(steps, &mut stage, &plan.conditions, runner, stop);
+                let ran = run_steps(steps, &mut stage, plan, runner, stop);
                 let cleared = devices.clear(stage);
                 ran?;
                 cleared?;
@@ -195,7 +196,7 @@ fn one_round<C: Runner + AgingRunner<Failure = <C as Runner>::Error>>(
 fn run_steps<C: Runner>(
     steps: &[PlannedCell],
     stage: &mut Stage,
-    conditions: &Conditions,
+    plan: &Plan,
     runner: &mut C,
     stop: &StopFlag,
 ) -> Result<(), C::Error> {
@@ -208,7 +209,8 @@ fn run_steps<C: Runner>(
                 return steps[place..].iter().try_for_each(|cell| runner.step_was_skipped(cell));
             }
             runner.begins(cell);
-            stage.rest(conditions, stop)?;
+            let is_below = plan.jobs[cell.job].is_below_overlay();
+            stage.rest(is_below, &plan.conditions, stop)?;
         }
         runner.run(cell, stage)?;
     }

@@ -13,7 +13,7 @@ use treering_lab::{
     settle,
 };
 use treering_model::filesystems::is_in_memory;
-use treering_model::{Caution, CautionCode, DeviceSpec, Fact, Metric, Variant};
+use treering_model::{Caution, CautionCode, DeviceSpec, Fact, Layer, Metric, Variant};
 use treering_sys::StopFlag;
 
 use crate::aging::image::AgedImage;
@@ -73,10 +73,11 @@ impl<'l> Devices<'l> {
     }
 
     /// Prepares the target of a variant, and runs the prepare commands of the job. The filesystem
-    /// is a fresh one, or that of the image of an age.
+    /// is a fresh one, or that of the image of an age. A target for steps below its overlay is
+    /// covered later, by [`Stage::rest`].
     pub(crate) fn prepare(
         &mut self,
-        (variant, commands): (&Variant, &JobCommands),
+        (variant, commands, is_below): (&Variant, &JobCommands, bool),
         aged: Option<&AgedImage>,
         conditions: &Conditions,
         stop: &StopFlag,
@@ -113,11 +114,17 @@ impl<'l> Devices<'l> {
         if variant.guest.is_some() {
             return Self::formatted_for_guest(variant, volume, (cautions, image));
         }
-        let mounted = volume.mount(&variant.mount)?.covered(layers)?;
+        let waits = is_below && layers.iter().any(Layer::is_above_filesystem);
+        let mut mounted = volume.mount(&variant.mount)?;
+        if !waits {
+            mounted = mounted.covered(layers)?;
+        }
         if let Some(in_force) = &mut in_force {
             in_force.mounted()?;
-            let of_job = (commands.prepare.as_slice(), commands.cleanup.as_slice());
-            in_force.prepare(variant, (mounted.root(), &mounted.root().join(WORK)), of_job)?;
+            if !waits {
+                let of_job = (commands.prepare.as_slice(), commands.cleanup.as_slice());
+                in_force.prepare(variant, (mounted.root(), &mounted.root().join(WORK)), of_job)?;
+            }
         }
         let (dropped, found) = settle_and_drop_caches(&mounted, conditions, stop)?;
         cautions.extend(found);
@@ -129,8 +136,9 @@ impl<'l> Devices<'l> {
         }
         let place = RefCell::new(Place::Mounted(Box::new(mounted)));
         let settings = RefCell::new(in_force);
+        let uncovered = waits.then(|| variant.clone());
         let metrics = aged.map(|aged| aged.metrics.clone()).unwrap_or_default();
-        Ok(Stage { settings, place, key: key(variant), cautions, facts, metrics })
+        Ok(Stage { settings, place, uncovered, key: key(variant), cautions, facts, metrics })
     }
 
     /// A further device like that of a variant, which the caller releases.
@@ -152,8 +160,15 @@ impl<'l> Devices<'l> {
         facts.extend(volume.device().model().iter().flat_map(|model| model.facts()));
         facts.extend(image);
         let place = RefCell::new(Place::Formatted(Box::new(volume)));
-        let (settings, metrics) = (RefCell::new(None), Vec::new());
-        Ok(Stage { settings, place, key: key(variant), cautions, facts, metrics })
+        Ok(Stage {
+            settings: RefCell::new(None),
+            place,
+            uncovered: None,
+            key: key(variant),
+            cautions,
+            facts,
+            metrics: Vec::new(),
+        })
     }
 
     /// Makes the stage of an empty device, on which a guest builds the layers and the filesystem.
@@ -164,8 +179,15 @@ impl<'l> Devices<'l> {
         let mut facts = facts(variant, None, None);
         facts.extend(device.model().iter().flat_map(|model| model.facts()));
         let place = RefCell::new(Place::Empty(Box::new(device)));
-        let (settings, metrics) = (RefCell::new(None), Vec::new());
-        Ok(Stage { settings, place, key: key(variant), cautions, facts, metrics })
+        Ok(Stage {
+            settings: RefCell::new(None),
+            place,
+            uncovered: None,
+            key: key(variant),
+            cautions,
+            facts,
+            metrics: Vec::new(),
+        })
     }
 
     /// Makes the filesystem for a guest, with the fact about its fingerprint: by mkfs once per
@@ -267,6 +289,8 @@ pub(crate) struct Stage {
     /// before the filesystem is unmounted.
     settings: RefCell<Option<SettingsInForce>>,
     place: RefCell<Place>,
+    /// Variant whose overlay is not mounted yet; `None` if the target is complete.
+    uncovered: Option<Variant>,
     key: Key,
     /// Cautions about measurements on this target.
     pub(crate) cautions: Vec<Caution>,
@@ -283,6 +307,9 @@ impl Stage {
     /// After a failed remount, and if a guest mounts the filesystem.
     pub(crate) fn work(&self) -> Result<PathBuf, LabError> {
         match &*self.place.borrow() {
+            Place::Mounted(mounted) if self.uncovered.is_some() => {
+                Ok(mounted.lower_directory()?.join(WORK))
+            }
             Place::Mounted(mounted) => Ok(mounted.root().join(WORK)),
             Place::Formatted(_) | Place::Empty(_) | Place::Gone => Err(lost_target()),
         }
@@ -297,15 +324,20 @@ impl Stage {
         }
     }
 
-    /// Writes everything back and drops the caches before the next step on this filesystem.
+    /// Writes everything back and drops the caches before the next step on this filesystem; mounts
+    /// the overlay first, unless that step is below it (`is_below`).
     ///
     /// # Errors
-    /// When the filesystem is lost, or cannot be written back.
+    /// When the filesystem is lost, or cannot be written back or covered.
     pub(crate) fn rest(
         &mut self,
+        is_below: bool,
         conditions: &Conditions,
         stop: &StopFlag,
     ) -> Result<(), LabError> {
+        if !is_below && let Some(variant) = self.uncovered.take() {
+            self.cover(&variant)?;
+        }
         let (dropped, found) = match &*self.place.borrow() {
             Place::Mounted(mounted) => settle_and_drop_caches(mounted, conditions, stop)?,
             Place::Formatted(_) | Place::Empty(_) | Place::Gone => return Err(lost_target()),
@@ -315,6 +347,20 @@ impl Stage {
         self.cautions.extend(found);
         self.facts.retain(|fact| fact.name != dropped.name);
         self.facts.push(dropped);
+        Ok(())
+    }
+
+    /// Mounts the overlay above the filled lower directory, and runs the variant's prepare command.
+    fn cover(&mut self, variant: &Variant) -> Result<(), LabError> {
+        let Place::Mounted(mounted) = self.place.replace(Place::Gone) else {
+            return Err(lost_target());
+        };
+        let mounted = mounted.covered(&variant.settings.layers)?;
+        if let Some(settings) = &mut *self.settings.borrow_mut() {
+            let (root, work) = (mounted.root(), mounted.root().join(WORK));
+            settings.prepare(variant, (root, &work), (&[], &[]))?;
+        }
+        self.place.replace(Place::Mounted(Box::new(mounted)));
         Ok(())
     }
 

@@ -181,7 +181,7 @@ impl<C: AgingRunner> ImageMaking<'_, '_, C> {
 
     /// Target with a fresh filesystem of the variant.
     fn fresh(&mut self) -> Result<Stage, LabError> {
-        let target = (&self.base, &JobCommands::default());
+        let target = (&self.base, &JobCommands::default(), false);
         let stage = self.devices.prepare(target, None, &self.plan.conditions, self.stop)?;
         stage.answer_at_once();
         Ok(stage)

@@ -33,7 +33,6 @@ use crate::failure::{Failure, FailureKind};
 use crate::handed::{HandedTrial, RanksTrial};
 use crate::host::{Host, PlanOptions, RecordedTrial, ResultStore};
 use crate::messages::warn_of_plan;
-use crate::plan::document::COMMAND;
 use crate::plan::{Plan, PlannedJob, function_names};
 use crate::stage::Stage;
 use crate::trial::beginning::{beginning, occupy};
@@ -150,13 +149,6 @@ impl<'a> Runner<'a> {
     /// Job of a cell as its variant changes it; after the warm-up, with the size determined by it.
     fn job(&self, planned: &PlannedCell) -> &PlannedJob {
         self.sized.job(self.plan, planned)
-    }
-
-    /// Subdirectory of a step in the work directory; `None` for a command, which works in the work
-    /// directory itself, and for a job that is not a step.
-    fn step_directory(&self, planned: &PlannedCell) -> Option<String> {
-        let number = self.plan.step_number(planned.job)?;
-        (self.plan.jobs[planned.job].workload != COMMAND).then(|| format!("step-{number}"))
     }
 
     fn say(&self, words: &str) {
@@ -400,9 +392,8 @@ impl Conducting for Runner<'_> {
         if self.plan.jobs[planned.job].launch.is_some() {
             return self.run_on_ranks(planned, stage);
         }
-        let acquired = match self.step_directory(planned) {
+        let acquired = match self.plan.step_directory(planned.job) {
             None => occupy(&work),
-            // A step of a workload has its own directory below that of the commands.
             Some(name) => occupy(&work).map(drop).and_then(|()| occupy(&work.join(name))),
         };
         let place = match acquired {

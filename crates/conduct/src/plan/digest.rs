@@ -107,9 +107,16 @@ impl DigestWriter {
                 self.count(launch.launcher.len());
                 launch.launcher.iter().for_each(|word| self.word(word));
             }
-            if let Some(step) = planned.step {
+            if let Some(step) = &planned.step {
                 self.word("step");
                 self.flag(step.is_measured);
+                if let Some(directory) = &step.directory {
+                    self.word("directory");
+                    self.word(directory);
+                }
+                if step.is_below_overlay {
+                    self.word("below-overlay");
+                }
             }
             if let Some(baseline) = &planned.against {
                 self.word("against");

@@ -23,11 +23,12 @@ mod write;
 use std::fmt;
 
 use treering_model::{DeviceSpec, GuestSpec, JobOption, Variant, VariantSettings};
-use treering_script::{ConfigError, Job, JobRecord, Settings, Workload};
+use treering_script::{ConfigError, ExistingFiles, Job, JobRecord, Settings, Workload};
 
 pub use changes::{ObservingChanges, PlanChanges};
 pub use contrasts::{ComparedTrialSet, baselines};
 pub(crate) use deciding::family;
+use document::COMMAND;
 pub use error::PlanError;
 pub use file::read_plan;
 pub use foreseen::JobPhases;
@@ -190,10 +191,15 @@ impl Plan {
 }
 
 /// Step of a trial in which several jobs work on one filesystem, one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanStep {
     /// True if the step is compared; false if it only prepares the filesystem for later ones.
     pub is_measured: bool,
+    /// Name of the directory that the step works in, `.` for that of the commands; `None` for the
+    /// usual one.
+    pub directory: Option<String>,
+    /// True if the step runs before the overlay of a variant is mounted, in its lower directory.
+    pub is_below_overlay: bool,
 }
 
 /// Stopping rule of a plan: see the page on statistics for the guarantees of each rule.
@@ -305,15 +311,38 @@ pub struct Judging {
 impl Plan {
     /// Number of a job among the steps, counted from 1; `None` for a job that is no step.
     pub(crate) fn step_number(&self, job: usize) -> Option<usize> {
-        self.jobs[job].step?;
+        self.jobs[job].step.as_ref()?;
         Some(self.jobs[..=job].iter().filter(|job| job.step.is_some()).count())
+    }
+
+    /// Name of the directory of a step in the work directory; `None` for a job that works in the
+    /// work directory itself. Steps with the same directory share it.
+    pub(crate) fn step_directory(&self, job: usize) -> Option<String> {
+        let planned = &self.jobs[job];
+        match planned.step.as_ref()?.directory.as_deref() {
+            Some(".") => None,
+            Some(name) => Some(name.to_owned()),
+            // Files of earlier steps are there, and are reached from there.
+            None if planned.workload == COMMAND || planned.job.existing_files().is_some() => None,
+            None => self.step_number(job).map(|number| format!("step-{number}")),
+        }
     }
 }
 
 impl PlannedJob {
     /// True unless the job only prepares a filesystem.
     pub(crate) fn is_measured(&self) -> bool {
-        self.step.is_none_or(|step| step.is_measured)
+        self.step.as_ref().is_none_or(|step| step.is_measured)
+    }
+
+    /// True if the job is a step that runs before the overlay of a variant is mounted.
+    pub(crate) fn is_below_overlay(&self) -> bool {
+        self.step.as_ref().is_some_and(|step| step.is_below_overlay)
+    }
+
+    /// True if the job overwrites files that are there, so that they must belong to the run.
+    pub(crate) fn rewrites_files(&self) -> bool {
+        self.job.existing_files() == Some(ExistingFiles::Rewritten)
     }
 
     /// Returns the same job with other options, without the forms that variants give it.
@@ -345,7 +374,7 @@ impl PlannedJob {
             engine: self.engine,
             around: self.around.clone(),
             against: self.against.clone(),
-            step: self.step,
+            step: self.step.clone(),
         })
     }
 }

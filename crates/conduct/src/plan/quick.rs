@@ -95,6 +95,12 @@ pub struct QuickOptions {
 pub fn quick_plan(options: &QuickOptions, lab: &Lab) -> Result<Plan, Failure> {
     let jobs = vec![planned_job(options)?];
     let variants = variants(options, lab, &jobs)?;
+    let is_directory = |it: &Variant| matches!(it.device, DeviceSpec::Directory { .. });
+    if jobs.iter().any(PlannedJob::rewrites_files) && variants.iter().any(is_directory) {
+        let message = "the job would overwrite files that are in the directories";
+        let hint = "write a plan with [[step]]s, which make the files on a filesystem of their own";
+        return Err(Failure::usage(message).hint(hint));
+    }
     let primary = primary(options, &jobs)?;
     let judging = Judging { primary, threshold: options.threshold, ..Judging::default() };
     let stopping = stopping(options.stopping, family(&variants, &jobs, &judging));

@@ -60,6 +60,8 @@ static ALL: &[ShippedPlan] = plans! {
     "dirty-limit": "fio/stalls.fio";
     "rm-many-files";
     "large-directory";
+    "database-fragmentation": "fio/database-file.fio";
+    "overlay-copy-up";
     "tar";
     "fast-commit";
     "discard";

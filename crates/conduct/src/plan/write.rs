@@ -268,7 +268,9 @@ fn job(planned: &PlannedJob) -> SectionKeys {
     keys.put("name", &planned.name)
         .put_some("against", planned.against.as_ref())
         .put("workload", &planned.workload)
-        .put_some("measure", Some(false).filter(|_| !planned.is_measured()));
+        .put_some("measure", Some(false).filter(|_| !planned.is_measured()))
+        .put_some("below-overlay", Some(true).filter(|_| planned.is_below_overlay()))
+        .put_some("directory", planned.step.as_ref().and_then(|step| step.directory.as_ref()));
     if let Some(launch) = &planned.launch {
         keys.put("ranks", launch.ranks).put_strings("launcher", &launch.launcher);
         if let Some(program) = &launch.program {

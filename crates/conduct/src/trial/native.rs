@@ -13,7 +13,9 @@ use treering_lab::{EraseList, Lab, OwnedDirectory, RemountableFilesystem, RunTre
 use treering_model::{TrialId, TrialSink, counted};
 use treering_observe::layout::LayoutSchedule;
 use treering_observe::{FunctionName, ObserverOptions};
-use treering_script::{ClassicPayload, Footprint, Job, JobRecord, Settings, TargetFacts, Workload};
+use treering_script::{
+    ClassicPayload, ExistingFiles, Footprint, Job, JobRecord, Settings, TargetFacts, Workload,
+};
 
 use super::devices::take_written;
 use super::{RankShare, TrialOutcome, TrialRequest, run_trial, sources, take_named};
@@ -109,6 +111,12 @@ impl<'a> NativeRun<'a> {
             None => JobOfRanks { job: workload.native(&settings)?, settings, each: None },
         };
         let engine = options.engine(workload, &job)?;
+        if job.job.existing_files() == Some(ExistingFiles::Rewritten) {
+            let message = "the job would overwrite files that this run has not made";
+            let hint = "write a plan with [[step]]s, which make the files on a filesystem of \
+                        their own; only jobs that read run in any directory with --in-place";
+            return Err(Failure::usage(message).hint(hint));
+        }
         Ok(Self { workload, options, ranks, job, engine })
     }
 

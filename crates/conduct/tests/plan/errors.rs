@@ -128,6 +128,19 @@ const FAULTS: &[(&str, &str)] = &[
         "[[variant]]\nfilesystem = \"ext4\"\n[[step]]\ncommand = \"ls\"\nmeasure = false\n",
     ),
     (
+        "a step in a path",
+        "[[variant]]\nfilesystem = \"ext4\"\n[[step]]\ncommand = \"ls\"\ndirectory = \"../a\"\n",
+    ),
+    (
+        "a step below no overlay",
+        "[[variant]]\nfilesystem = \"ext4\"\n[[step]]\ncommand = \"ls\"\nbelow-overlay = true\n",
+    ),
+    (
+        "a step below an overlay that is mounted",
+        "[[variant]]\nfilesystem = \"ext4\"\nlayers = [\"overlay\"]\n[[step]]\nname = \"a\"\n\
+         command = \"ls\"\n[[step]]\nname = \"b\"\ncommand = \"ls\"\nbelow-overlay = true\n",
+    ),
+    (
         "a job against none",
         "[[variant]]\nfilesystem = \"ext4\"\n[[job]]\nname = \"wal\"\n[[job]]\n\
          against = \"wall\"\n",

@@ -463,6 +463,15 @@ impl TargetFacts {
     }
 }
 
+/// Use that a job makes of files that are already in its directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExistingFiles {
+    /// The job only reads them.
+    Read,
+    /// The job overwrites them, so that they have to belong to the run.
+    Rewritten,
+}
+
 /// Line of a dry run: a task in the words of the tool, without time and rate.
 pub type OutlineLine = String;
 
@@ -546,6 +555,11 @@ pub trait Job: Send + Sync {
     /// Reason why the job cannot run on several ranks, unless the workload itself excludes them.
     fn refuses_ranks(&self) -> Option<&'static str> {
         self.is_by_program().then_some("another program does the work")
+    }
+
+    /// Use of files that are in the directory before the run; `None` for a job that makes its own.
+    fn existing_files(&self) -> Option<ExistingFiles> {
+        None
     }
 
     /// Block devices to which the requests go.

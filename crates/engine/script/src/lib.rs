@@ -39,11 +39,11 @@ pub use config_error::ConfigError;
 pub use entries::{DirEntries, DirEntry, EntryKind};
 pub use io::{CallError, CallResult, ExpectedErrors, Io, ResourceUsage, Stop, TaskUsage};
 pub use job::{
-    AllRanks, CachePolicy, Conductor, Credentials, ExternalProgram, Footprint, GroupStart, IoQueue,
-    Job, JobDevice, LayoutFeed, NoListener, OutlineLine, ParallelGroup, ParallelOptions, Phase,
-    ProgramEnd, ProgramWatch, QueueKind, ReportedPhase, RunRequest, ScaleUnit, Script, Session,
-    SessionResult, SessionStop, SignalEffect, TargetFacts, Task, TaskListener, TimeLimit,
-    UnfinishedTasks, WorkScale, WorkerKind,
+    AllRanks, CachePolicy, Conductor, Credentials, ExistingFiles, ExternalProgram, Footprint,
+    GroupStart, IoQueue, Job, JobDevice, LayoutFeed, NoListener, OutlineLine, ParallelGroup,
+    ParallelOptions, Phase, ProgramEnd, ProgramWatch, QueueKind, ReportedPhase, RunRequest,
+    ScaleUnit, Script, Session, SessionResult, SessionStop, SignalEffect, TargetFacts, Task,
+    TaskListener, TimeLimit, UnfinishedTasks, WorkScale, WorkerKind,
 };
 pub use names::{NameError, NameId, NameTree, NamesBuilder, NodeKind, path_components};
 pub use option_table::with_option_table;

@@ -12,6 +12,23 @@ use super::tally::{DirectionTally, Latencies, Tally};
 
 /// Name of the row that unifies all directions.
 const MIXED: &str = "mixed";
+/// Word of the latencies of syncs.
+const SYNC: &str = "sync";
+/// Percentile that decides where latencies do.
+const DECIDING: &str = "p99";
+
+/// Traits of the section of a row, on which it depends what decides a comparison.
+#[derive(Clone, Copy, Debug, Default)]
+struct RowTraits {
+    /// True if the directions are added up, as by `unified_rw_reporting=mixed`.
+    is_mixed: bool,
+    /// True if the section is slowed by a rate or by pauses, so that latencies decide.
+    is_paced: bool,
+    /// True if the section syncs between its writes.
+    syncs: bool,
+    /// True if these syncs decide by themselves.
+    has_own_syncs: bool,
+}
 
 /// Adds up a run, each row of the report by itself.
 #[derive(Clone, Debug)]
@@ -20,8 +37,7 @@ pub(super) struct Headline {
     /// Job name and row name of each row; they differ where the clones of a job are reported
     /// separately.
     names: Vec<(String, String)>,
-    /// True where the row's directions are added up, as by `unified_rw_reporting=mixed`.
-    mixed: Vec<bool>,
+    traits: Vec<RowTraits>,
     sums: Vec<Option<Tally>>,
     cpu_ns: u64,
 }
@@ -30,9 +46,14 @@ impl Headline {
     pub(super) fn new(plan: &RunPlan) -> Self {
         let names = plan.workers.iter().map(|worker| worker.job.name.as_str());
         let mut headline = Self::from_rows(plan.rows().into_iter().zip(names));
+        let is_classic = plan.namespace.classic;
+        let are_several = plan.jobs.len() > 1;
         for (&row, worker) in headline.rows.iter().zip(&plan.workers) {
-            let is_mixed = worker.job.extras.unified == UnifiedReporting::Mixed;
-            headline.mixed[row] |= is_mixed && plan.namespace.classic;
+            let (job, row) = (&worker.job, &mut headline.traits[row]);
+            row.is_mixed |= is_classic && job.extras.unified == UnifiedReporting::Mixed;
+            row.is_paced |= !is_classic && job.is_paced();
+            row.syncs |= job.syncs_often();
+            row.has_own_syncs |= !is_classic && are_several && job.fsync + job.fdatasync > 0;
         }
         headline
     }
@@ -57,8 +78,8 @@ impl Headline {
             ((*name).to_owned(), format!("{name}.{number}"))
         };
         let names: Vec<(String, String)> = names.iter().enumerate().map(unique).collect();
-        let (mixed, sums) = (vec![false; names.len()], vec![None; names.len()]);
-        Self { rows, names, mixed, sums, cpu_ns: 0 }
+        let (traits, sums) = (vec![RowTraits::default(); names.len()], vec![None; names.len()]);
+        Self { rows, names, traits, sums, cpu_ns: 0 }
     }
 
     /// Adds the tally of a clone that ended.
@@ -90,6 +111,10 @@ impl Headline {
         };
         for (number, directions) in directions.enumerate() {
             let mut tally = Tally::default();
+            let traits = self.rows.get(number).and_then(|&row| self.traits.get(row));
+            if traits.is_some_and(|traits| traits.syncs) {
+                tally.sync = done.lat.clone();
+            }
             directions
                 .iter()
                 .for_each(|direction| tally.directions[direction.place()] = done.clone());
@@ -98,46 +123,31 @@ impl Headline {
         self.metrics()
     }
 
-    /// Metrics so far of each row; if clones are reported separately, also their sum, which then is
-    /// primary.
+    /// Metrics so far of each row; if clones are reported separately, also those of all clones of a
+    /// section, among which then are the primary ones.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let mut metrics = Vec::new();
         let mut requests = 0;
-        for (((job, name), sum), &is_mixed) in self.names.iter().zip(&self.sums).zip(&self.mixed) {
+        for (((job, name), sum), &traits) in self.names.iter().zip(&self.sums).zip(&self.traits) {
             let Some(sum) = sum else { continue };
             let decides = job == name;
             for (direction, word) in Direction::ALL.into_iter().zip(Direction::NAMES) {
                 let done = &sum.directions[direction.place()];
                 requests += done.requests;
-                metrics.extend(rates_of(name, word, &[done], sum.clones, decides && !is_mixed));
-                metrics.extend(latencies(name, word, done));
+                let latencies = latencies(name, word, done);
+                let by_rate = decides && !traits.is_mixed && !traits.is_decided_by(&latencies);
+                metrics.extend(rates_of(name, word, &[done], sum.clones, by_rate));
+                metrics.extend(decided_by_p99(latencies, word, decides && traits.is_paced));
             }
-            if is_mixed {
+            metrics.extend(syncs(name, sum, decides && traits.has_own_syncs));
+            if traits.is_mixed {
                 let mixed = sum.mixed();
                 metrics.extend(rates_of(name, MIXED, &[&mixed], sum.clones, decides));
                 metrics.extend(latencies(name, MIXED, &mixed));
             }
         }
-        let mut reported: Vec<&str> = Vec::new();
-        for (job, name) in &self.names {
-            if job == name || reported.contains(&job.as_str()) {
-                continue;
-            }
-            reported.push(job);
-            let own = self.names.iter().zip(&self.sums).filter(|((other, _), _)| other == job);
-            let clones: Vec<&Tally> = own.filter_map(|(_, sum)| sum.as_ref()).collect();
-            let count = clones.iter().map(|sum| sum.clones).sum();
-            let is_mixed = self.names.iter().zip(&self.mixed).any(|(own, is)| own.0 == *job && *is);
-            for (direction, word) in Direction::ALL.into_iter().zip(Direction::NAMES) {
-                let directions: Vec<&DirectionTally> =
-                    clones.iter().map(|sum| &sum.directions[direction.place()]).collect();
-                metrics.extend(rates_of(job, word, &directions, count, !is_mixed));
-            }
-            if is_mixed {
-                let mixed: Vec<DirectionTally> = clones.iter().map(|sum| sum.mixed()).collect();
-                let mixed: Vec<&DirectionTally> = mixed.iter().collect();
-                metrics.extend(rates_of(job, MIXED, &mixed, count, true));
-            }
+        for job in self.jobs_of_several_rows() {
+            metrics.extend(self.metrics_of_clones(job));
         }
         if requests > 0 {
             let each = self.cpu_ns as f64 / requests as f64;
@@ -145,6 +155,83 @@ impl Headline {
         }
         metrics
     }
+
+    /// Names of the jobs whose clones are reported separately.
+    fn jobs_of_several_rows(&self) -> Vec<&str> {
+        let mut jobs: Vec<&str> = Vec::new();
+        for (job, name) in &self.names {
+            if job != name && !jobs.contains(&job.as_str()) {
+                jobs.push(job);
+            }
+        }
+        jobs
+    }
+
+    /// Metrics of a job over all of its clones.
+    fn metrics_of_clones(&self, job: &str) -> Vec<Metric> {
+        let mut metrics = Vec::new();
+        let rows = || self.names.iter().enumerate().filter(|(_, (other, _))| other == job);
+        let clones: Vec<&Tally> = rows().filter_map(|(row, _)| self.sums[row].as_ref()).collect();
+        let count = clones.iter().map(|sum| sum.clones).sum();
+        let is = |of: &dyn Fn(&RowTraits) -> bool| rows().any(|(row, _)| of(&self.traits[row]));
+        let traits = RowTraits {
+            is_mixed: is(&|row| row.is_mixed),
+            is_paced: is(&|row| row.is_paced),
+            syncs: is(&|row| row.syncs),
+            has_own_syncs: is(&|row| row.has_own_syncs),
+        };
+        // Latencies of all clones together are needed only where they decide.
+        let together = (traits.is_paced || traits.has_own_syncs).then(|| {
+            let mut sum = Tally { clones: 0, ..Tally::default() };
+            clones.iter().for_each(|clone| sum.merge(clone));
+            sum
+        });
+        for (direction, word) in Direction::ALL.into_iter().zip(Direction::NAMES) {
+            let directions: Vec<&DirectionTally> =
+                clones.iter().map(|sum| &sum.directions[direction.place()]).collect();
+            let sum = together.as_ref().filter(|_| traits.is_paced);
+            let latencies = sum.map(|sum| latencies(job, word, &sum.directions[direction.place()]));
+            let latencies = latencies.unwrap_or_default();
+            let by_rate = !traits.is_mixed && !traits.is_decided_by(&latencies);
+            metrics.extend(rates_of(job, word, &directions, count, by_rate));
+            metrics.extend(decided_by_p99(latencies, word, true));
+        }
+        if let Some(sum) = together.filter(|_| traits.has_own_syncs) {
+            metrics.extend(syncs(job, &sum, true));
+        }
+        if traits.is_mixed {
+            let mixed: Vec<DirectionTally> = clones.iter().map(|sum| sum.mixed()).collect();
+            let mixed: Vec<&DirectionTally> = mixed.iter().collect();
+            metrics.extend(rates_of(job, MIXED, &mixed, count, true));
+        }
+        metrics
+    }
+}
+
+impl RowTraits {
+    /// True if these latencies decide, and not the throughput, which the job itself limits.
+    fn is_decided_by(self, latencies: &[Metric]) -> bool {
+        self.is_paced && !latencies.is_empty()
+    }
+}
+
+/// Latencies of which the p99 from submission decides, if `decides` is true.
+fn decided_by_p99(latencies: Vec<Metric>, word: &str, decides: bool) -> Vec<Metric> {
+    let p99 = DIRECTION_LATENCY_NANOSECONDS.of_member(&[word, DECIDING], Scope::Trial, 0.0);
+    let decided = |metric: Metric| {
+        let is_deciding = decides && metric.name == p99.name;
+        metric.primary_if(is_deciding)
+    };
+    latencies.into_iter().map(decided).collect()
+}
+
+/// Latency metrics of the syncs of a row, of which the p99 decides if `decides` is true.
+fn syncs(name: &str, sum: &Tally, decides: bool) -> Vec<Metric> {
+    if sum.sync.stat.samples == 0 {
+        return Vec::new();
+    }
+    let figures = figures(DIRECTION_LATENCY_NANOSECONDS, name, SYNC, &sum.sync);
+    decided_by_p99(figures, SYNC, decides)
 }
 
 /// Throughput metrics of one direction, over the longest runtime of the clones; empty if no data
@@ -190,7 +277,7 @@ fn latencies(name: &str, word: &str, done: &DirectionTally) -> Vec<Metric> {
 fn figures(spec: MetricSpec, name: &str, word: &str, whole: &Latencies) -> Vec<Metric> {
     let shares = whole.clone().histogram.percentiles(&[50.0, 99.0, 99.9]);
     let mut figures = vec![("mean", whole.stat.mean())];
-    figures.extend(["p50", "p99", "p999"].into_iter().zip(shares.iter().map(|&ns| ns as f64)));
+    figures.extend(["p50", DECIDING, "p999"].into_iter().zip(shares.iter().map(|&ns| ns as f64)));
     figures.push(("max", whole.stat.most as f64));
     let of = |(what, ns): (&str, f64)| {
         let scope = Scope::Kind(name.to_owned());

@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use crate::language::{self, Amount, Engine, Machine, ParseContext, Section, Warning};
 use treering_model::{Caution, Metric, Op, WorkLimit};
 use treering_script::{
-    ConfigError, Footprint, Job, JobDevice, OptionSpec, OutlineLine, RunRequest, ScaleUnit,
-    Session, Settings, TargetFacts, ValueKind, WorkScale,
+    ConfigError, ExistingFiles, Footprint, Job, JobDevice, OptionSpec, OutlineLine, RunRequest,
+    ScaleUnit, Session, Settings, TargetFacts, ValueKind, WorkScale,
 };
 
 use super::headline::Headline;
-use super::namespace::{DIRECTORY, FileName, numbered};
+use super::namespace::{DIRECTORY, FileName};
 use super::offered::{JobLoad, led_by_due};
-use super::options::{CLASSIC, JOB_FILE, NATIVE, REUSE, SET};
+use super::options::{CLASSIC, IN_PLACE, JOB_FILE, NATIVE, REUSE, SET};
 use super::run_plan::RunPlan;
 use super::session::{JobSession, SETUP};
 use super::status::StatusTriggers;
@@ -319,7 +319,12 @@ impl FileJob {
         let resolved = contents(&jobs);
         let offered = JobLoad::from_settings(settings, NATIVE, &mut jobs, &mut parameters)?;
         parameters.extend(resolved);
-        let plan = RunPlan::new(jobs, offered, settings.started_unix_ms)?;
+        let in_place = settings.flag(IN_PLACE);
+        if in_place {
+            can_work_in_place(&jobs)?;
+            parameters.push(parameter(IN_PLACE, true));
+        }
+        let plan = RunPlan::new(jobs, offered, settings.started_unix_ms, in_place)?;
         let reuses = settings.flag(REUSE);
         if reuses {
             parameters.push(parameter(REUSE, true));
@@ -331,6 +336,19 @@ impl FileJob {
 /// Refuses a target that already holds an entry named like a directory of a run.
 pub(super) fn refuse_leftovers(facts: &TargetFacts) -> Result<(), ConfigError> {
     refuse_existing(facts, |name| is_numbered(name, DIRECTORY))
+}
+
+/// Refuses jobs that make or remove files, which a run in place does not.
+fn can_work_in_place(jobs: &[Section]) -> Result<(), ConfigError> {
+    let makes = |job: &&Section| {
+        job.create_on_open
+            || job.unlink
+            || job.extras.appends
+            || matches!(job.engine, Engine::FileCreate | Engine::FileDelete)
+    };
+    let Some(job) = jobs.iter().find(makes) else { return Ok(()) };
+    let what = format!("[{}] makes, enlarges or removes files", job.name.escape_debug());
+    Err(ConfigError::new(what).hint("leave --in-place out, and the job has files of its own"))
 }
 
 /// Size in bytes of one of a job's files.
@@ -359,11 +377,14 @@ impl Job for FileJob {
     }
 
     fn refuses_ranks(&self) -> Option<&'static str> {
+        if self.plan.namespace.in_place {
+            return Some("each rank has a directory of its own, without the files of the others");
+        }
         self.plan.offered.is_some().then_some("an offered load is one stream of requests")
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
-        if !self.request.is_classic() && !self.reuses {
+        if !self.request.is_classic() && !self.reuses && !self.plan.namespace.in_place {
             refuse_leftovers(facts)?;
         }
         Ok(Vec::new())
@@ -393,13 +414,20 @@ impl Job for FileJob {
             written_files: count,
             written_bytes: bytes,
         };
-        let directories = numbered(self.plan.namespace.directories.len());
+        let directories = self.plan.namespace.names();
         let is_there = directories.iter().all(|name| facts.existing.contains(name));
-        if self.reuses && is_there {
+        if self.reuses && is_there || self.plan.namespace.in_place {
             // Reused files need no further space.
             return Footprint { peak_files: 0, peak_dirs: 0, peak_block_bytes: 0, ..peak };
         }
         peak
+    }
+
+    fn existing_files(&self) -> Option<ExistingFiles> {
+        let changes = |job: &Section| job.rw.writes || job.rw.trims;
+        let is_changed = self.plan.jobs.iter().any(|job| changes(job));
+        let of = if is_changed { ExistingFiles::Rewritten } else { ExistingFiles::Read };
+        self.plan.namespace.in_place.then_some(of)
     }
 
     fn devices(&self) -> Vec<JobDevice> {
@@ -450,6 +478,9 @@ impl Job for FileJob {
             ("runtime", None, timed, ScaleUnit::Seconds)
         } else if let Some(count) = common(&|job| job.number_ios) {
             (SET, Some("number_ios"), count, requests)
+        } else if self.plan.namespace.in_place {
+            // Files that are there keep their size.
+            return None;
         } else {
             (SET, Some("size"), common(&bytes)?, ScaleUnit::Bytes)
         };
@@ -475,8 +506,9 @@ impl Job for FileJob {
     }
 
     fn deciding_sync(&self) -> Option<Op> {
-        let syncs = self.plan.jobs.iter().any(|job| job.fsync + job.fdatasync > 0);
-        (!self.request.is_classic() && syncs).then_some(Op::Fsync)
+        // Several sections have latencies of their own, which the headline tells apart.
+        let [job] = self.plan.jobs.as_slice() else { return None };
+        (!self.request.is_classic() && job.fsync + job.fdatasync > 0).then_some(Op::Fsync)
     }
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {

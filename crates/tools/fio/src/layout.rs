@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use treering_model::Counters;
 use treering_script::{CreateHow, DirSlot, ExpectedErrors, FileSlot, Io, Script, Stop};
 
-use super::namespace::{Namespace, numbered};
+use super::namespace::Namespace;
 use super::sizes::{Extent, Extents, extents};
 use super::tausworthe::SeedUse;
 use super::worker::Worker;
@@ -27,6 +27,8 @@ pub(super) enum LayoutOutcome {
     Made,
     /// No option determines the size of the files.
     Unsized,
+    /// The file of this number is missing or too short, and the job works in place.
+    Absent(usize),
     /// A file could not be created, with this errno.
     Failed(i32),
 }
@@ -60,7 +62,7 @@ impl Script for MakeDirectories {
 
 /// The names of the directories below the target.
 pub(super) fn names(namespace: &Namespace) -> Vec<CString> {
-    MakeDirectories::new(&numbered(namespace.directories.len())).names
+    MakeDirectories::new(&namespace.names()).names
 }
 
 /// Task that creates the files of one clone.
@@ -71,6 +73,8 @@ pub(super) struct Layout {
     found: Vec<u64>,
     extents: Result<Extents, super::sizes::SizeError>,
     made: bool,
+    /// Number of a file that is missing or too short for a job that works in place.
+    absent: Option<usize>,
     /// Errno of the file that could not be created.
     error: Option<i32>,
 }
@@ -78,7 +82,16 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn new(worker: Arc<Worker>, namespace: Arc<Namespace>) -> Self {
         let (names, extents) = (names(&namespace), Ok(Extents::default()));
-        Self { names, worker, namespace, found: Vec::new(), extents, made: false, error: None }
+        Self {
+            names,
+            worker,
+            namespace,
+            found: Vec::new(),
+            extents,
+            made: false,
+            absent: None,
+            error: None,
+        }
     }
 
     /// True if the files must be filled with data.
@@ -142,6 +155,10 @@ impl Script for Layout {
                 continue;
             }
             let size = if file.is_device { Some(size?) } else { size.unless_missing()? };
+            if self.namespace.in_place && size.is_none() {
+                self.absent = Some(self.found.len());
+                return Ok(());
+            }
             self.found.push(size.unwrap_or(0));
         }
         let draws = worker.seeds.generator(SeedUse::FileSize);
@@ -158,6 +175,10 @@ impl Script for Layout {
         };
         let short: Vec<(usize, u64)> =
             extents.files.iter().enumerate().filter(short).map(|(n, one)| (n, one.end())).collect();
+        if let (true, Some((number, _))) = (self.namespace.in_place, short.first()) {
+            self.absent = Some(*number);
+            return Ok(());
+        }
         self.made = !short.is_empty();
         for (number, end) in short {
             let made = self.make(io, number, end);
@@ -173,11 +194,12 @@ impl Script for Layout {
     }
 
     fn counters(&mut self) -> Counters {
-        let became = match (&self.extents, self.error) {
-            (Err(_), _) => LayoutOutcome::Unsized,
-            (_, Some(errno)) => LayoutOutcome::Failed(errno),
-            (Ok(_), None) if self.made => LayoutOutcome::Made,
-            (Ok(_), None) => LayoutOutcome::Kept,
+        let became = match (&self.extents, self.error, self.absent) {
+            (_, _, Some(number)) => LayoutOutcome::Absent(number),
+            (Err(_), ..) => LayoutOutcome::Unsized,
+            (_, Some(errno), _) => LayoutOutcome::Failed(errno),
+            (Ok(_), ..) if self.made => LayoutOutcome::Made,
+            (Ok(_), ..) => LayoutOutcome::Kept,
         };
         Counters::from_value(&LayoutCounters {
             became,

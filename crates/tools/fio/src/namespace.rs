@@ -59,6 +59,8 @@ pub(super) struct Namespace {
     pub(super) base: PathBuf,
     /// True for classic runs, whose directories are anywhere and not below a target.
     pub(super) classic: bool,
+    /// True if the paths of the jobs lead to existing files below the target.
+    pub(super) in_place: bool,
     /// True if device names are accepted; no request is made to them.
     pub(super) allows_devices: bool,
 }
@@ -66,6 +68,16 @@ pub(super) struct Namespace {
 impl Namespace {
     pub(super) fn new(classic: bool) -> Self {
         Self { classic, ..Self::default() }
+    }
+
+    /// Namespace of a native run, whose files are there (`in_place`) or in directories of its own.
+    pub(super) fn native(in_place: bool) -> Self {
+        Self { in_place, ..Self::default() }
+    }
+
+    /// Names of the directories below the target, by their numbers.
+    pub(super) fn names(&self) -> Vec<String> {
+        if self.in_place { self.directories.clone() } else { numbered(self.directories.len()) }
     }
 
     /// Accepts or refuses device names.
@@ -191,6 +203,10 @@ impl Namespace {
             return Err(wrong("has no name that a file can have"));
         }
         let parent = plain(parent);
+        if self.in_place && (parent.starts_with('/') || parent.split('/').any(|part| part == ".."))
+        {
+            return Err(wrong("is outside of the directory in which the job works in place"));
+        }
         let among_devices =
             || !self.numbers.contains_key(&parent) && is_among_devices(Path::new(&parent));
         let named = |name: &str| CString::new(name).map_err(|_nul| wrong("has a NUL in its name"));
@@ -211,6 +227,8 @@ impl Namespace {
     pub(super) fn open<'n>(&self, number: u16, name: &'n CString) -> Call<'n> {
         if self.classic {
             Call::OpenRoot { root: number, into: slot(number) }
+        } else if self.in_place && name.as_bytes() == b"." {
+            Call::OpenRoot { root: 0, into: slot(number) }
         } else {
             Call::OpenDir { at: DirSlot::TARGET, path: name, into: slot(number) }
         }

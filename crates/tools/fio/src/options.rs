@@ -36,6 +36,8 @@ pub(super) const OF_OFFERED_LOAD: [&str; 6] =
 pub(super) const SEED: &str = "seed";
 /// Permits files of an earlier run in the target.
 pub(super) const REUSE: &str = "reuse";
+/// Works on files that are in the target, by their paths in the job file.
+pub(super) const IN_PLACE: &str = "in-place";
 /// Name of the operand.
 pub(super) const JOB_FILE: &str = "jobfile";
 
@@ -166,6 +168,13 @@ pub(super) const NATIVE: &[OptionSpec] = &[
         ValueKind::Flag,
         None,
         "Use the files that a run with --keep has left in the directory, where there are any.",
+    ),
+    OptionSpec::long(
+        IN_PLACE,
+        ValueKind::Flag,
+        None,
+        "Work on files that are in the directory, by their paths in the job file; none is made, \
+         enlarged or removed.",
     ),
     OptionSpec::long(
         OFFERED_RATE,

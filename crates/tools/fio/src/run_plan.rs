@@ -54,14 +54,15 @@ pub(super) struct RunPlan {
 }
 
 impl RunPlan {
-    /// Builds the plan of a native run. `fresh` replaces the random seed of jobs with
-    /// `randrepeat=0`.
+    /// Builds the plan of a native run, which works on existing files if it is `in_place`. `fresh`
+    /// replaces the random seed of jobs with `randrepeat=0`.
     pub(super) fn new(
         jobs: Vec<Section>,
         offered: Option<JobLoad>,
         fresh: u64,
+        in_place: bool,
     ) -> Result<Self, ConfigError> {
-        Self::on(Namespace::new(false), jobs, offered, fresh)
+        Self::on(Namespace::native(in_place), jobs, offered, fresh)
     }
 
     /// Builds the plan of a classic command line, which perhaps only parses or shows the jobs.

@@ -15,7 +15,7 @@ use treering_script::{
 
 use super::headline::Headline;
 use super::layout::{Layout, LayoutCounters, LayoutOutcome, MakeDirectories};
-use super::namespace::numbered;
+use super::namespace::Namespace;
 use super::offered::{self, JobLoad, RunningLoad};
 use super::run_plan::RunPlan;
 use super::runner::{Deadlines, FlowShare, Runner, SteadyShare};
@@ -35,6 +35,8 @@ const LATE_SHARE: u64 = 100;
 const PREPARED_BYTES_MAX: u64 = 1 << 30;
 /// Errno of a job with neither a `size` nor existing files (`EINVAL`).
 const UNSIZED: i32 = 22;
+/// Errno of a job whose files are missing (`ENOENT`).
+const MISSING: i32 = 2;
 
 /// Session of a run.
 pub(super) struct JobSession {
@@ -59,9 +61,9 @@ pub(super) struct JobSession {
 impl JobSession {
     /// Creates a session; `there` are the names of directories of an earlier run that are reused.
     pub(super) fn new(plan: RunPlan, status: Option<StatusTriggers>, there: &[String]) -> Self {
-        let count = plan.namespace.directories.len();
+        let is_missing = |name: &String| !plan.namespace.in_place && !there.contains(name);
         Self {
-            missing: numbered(count).into_iter().filter(|name| !there.contains(name)).collect(),
+            missing: plan.namespace.names().into_iter().filter(is_missing).collect(),
             headline: Headline::new(&plan),
             running: plan.offered.as_ref().map(JobLoad::begin),
             plan,
@@ -246,6 +248,15 @@ impl JobSession {
                 self.failure.get_or_insert(SessionError::at(&*worker.job.name, why.why()));
                 Err(UNSIZED)
             }
+            (_, LayoutOutcome::Absent(number)) => {
+                let file = worker.files.get(number).map(|file| file.name.to_string_lossy());
+                let what = format!(
+                    "works in place, and its file {} is missing or too short",
+                    file.unwrap_or_default()
+                );
+                self.failure.get_or_insert(SessionError::at(&*worker.job.name, what));
+                Err(MISSING)
+            }
             (_, LayoutOutcome::Failed(errno)) => {
                 let why = std::io::Error::from_raw_os_error(errno);
                 let what = format!("its files cannot be made: {why}");
@@ -375,9 +386,10 @@ impl Session for JobSession {
     }
 
     fn remains(&self) -> Vec<String> {
-        if self.plan.namespace.classic || !self.has_begun {
+        let Namespace { classic, in_place, .. } = *self.plan.namespace;
+        if classic || in_place || !self.has_begun {
             return Vec::new();
         }
-        numbered(self.plan.namespace.directories.len())
+        self.plan.namespace.names()
     }
 }

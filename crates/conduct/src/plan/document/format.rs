@@ -18,9 +18,10 @@ use treering_model::{Accelerator, AgedTree, GuestDisk};
 use super::tree::{Entry, Key, Placed, Value, ValueError};
 use super::values::{
     AbsolutePath, AgeInOperations, BlockDevices, CacheModeName, Choice, CipherName, Command,
-    ComparedRounds, Datum, DiskName, FilesystemName, ImageName, JobName, KernelFunction,
-    KernelName, MetricName, Name, Number, OneOrMany, ParameterName, PayloadName, Percentage,
-    ProgramPath, RankCount, Rate, Size, StoppingRule, VariantName, WholeNumber, WorkloadName,
+    ComparedRounds, Datum, DirectoryName, DiskName, FilesystemName, ImageName, JobName,
+    KernelFunction, KernelName, MetricName, Name, Number, OneOrMany, ParameterName, PayloadName,
+    Percentage, ProgramPath, RankCount, Rate, Size, StoppingRule, VariantName, WholeNumber,
+    WorkloadName,
 };
 use crate::plan::error::{Fault, quoted};
 use crate::plan::{Machine, ObservedIn, TimedCalls};
@@ -254,6 +255,10 @@ pub(super) struct JobTable {
     pub(super) heat_half_life: Key<Number<1, 4_000_000_000>>,
     /// Key of a `[[step]]`, which otherwise has the keys of a job.
     pub(super) measure: Key<bool>,
+    /// Key of a `[[step]]`.
+    pub(super) directory: Key<DirectoryName>,
+    /// Key of a `[[step]]`.
+    pub(super) below_overlay: Key<bool>,
     /// Sweep, which `sweep.rs` has expanded before the job is read.
     #[serde(rename = "sweep")]
     _sweep: Option<IgnoredAny>,

@@ -110,6 +110,7 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     settings::limits_are_possible(&top, &jobs)?;
     command::can_run(&top, (&variants, &jobs))?;
     ranks::suits(&top, &end, (&variants, &conditions, &jobs))?;
+    job::steps::rewrite_own_files(&top, (&variants, &jobs))?;
     job::steps::suits(&top, (&variants, &conditions, &jobs))?;
     let aging = variant::aging::aging(&top, (&variants, &conditions), known)?;
     let judging = report::judging(&top, &jobs)?;

@@ -62,6 +62,8 @@ words! {
     KernelFunction = "the name of a function of the kernel";
     /// Absolute path; the code that knows its key checks the first character.
     AbsolutePath = "a path that begins with /";
+    /// Directory beneath that of all steps; the code that knows its key checks the name.
+    DirectoryName = "the name of a directory";
     /// Path of the program that ranks run, relative to the plan.
     ProgramPath = "the path of treering-mpi";
 }

@@ -18,7 +18,9 @@ mod removal;
 mod superblock;
 mod targets;
 
+use std::path::PathBuf;
 use treering_model::filesystems::{Filesystem, OVERLAY};
+
 use treering_model::{Layer, OverlayLayer};
 
 use crate::device::{AcquiredStorage, LabDevice, LowerPart, find_filesystem, require_available};
@@ -188,6 +190,15 @@ impl MountedVolume {
             _ => None,
         });
         above.take(1).try_fold(self, Self::overlaid)
+    }
+
+    /// Directory that will be the lower one of an overlay above this filesystem, made if missing.
+    /// Its files may change only until the overlay is mounted.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn lower_directory(&self) -> Result<PathBuf, LabError> {
+        overlay::lower_directory(self.own_root())
     }
 
     /// Mounts an overlay above the filesystem.

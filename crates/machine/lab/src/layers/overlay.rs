@@ -14,9 +14,11 @@ use crate::register::{OwnedRecord, RecordId, ResourceKind, mounted_line};
 use crate::release::{ExpectedMount, free_mount};
 use crate::{DeviceError, Lab, LabError};
 
+/// Name of the lower directory.
+const LOWER: &str = "lower";
 /// Directories on the lower filesystem, as (option of overlayfs, name).
 const DIRECTORIES: [(&str, &str); 3] =
-    [("lowerdir", "lower"), ("upperdir", "upper"), ("workdir", "work")];
+    [("lowerdir", LOWER), ("upperdir", "upper"), ("workdir", "work")];
 /// Mark in the work directory that a `volatile` overlay leaves; the next mount refuses it, since
 /// data may have been lost.
 const VOLATILE_MARK: &str = "work/incompat";
@@ -50,17 +52,31 @@ pub(super) fn check_options(layer: &OverlayLayer) -> Result<(), LabError> {
     Ok(())
 }
 
+/// Makes the directory that will be the lower one of an overlay, if it is missing.
+///
+/// # Errors
+/// When it cannot be made.
+pub(super) fn lower_directory(root: &Path) -> Result<PathBuf, LabError> {
+    make_directory(root, LOWER)
+}
+
+/// Makes a directory of an overlay in the root of the filesystem, if it is missing.
+fn make_directory(root: &Path, name: &str) -> Result<PathBuf, LabError> {
+    let folder = root.join(name);
+    match DirBuilder::new().mode(0o755).create(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => made.map_err(LabError::io("cannot make", &folder))?,
+    }
+    Ok(folder)
+}
+
 impl OverlayMount {
     /// Mounts an overlay with its directories in `lower`, making missing ones.
     pub(crate) fn new(lab: &Lab, layer: OverlayLayer, lower: &Path) -> Result<Self, LabError> {
         check_options(&layer)?;
         let mut options = Vec::new();
         for (option, name) in DIRECTORIES {
-            let folder = lower.join(name);
-            match DirBuilder::new().mode(0o755).create(&folder) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                made => made.map_err(LabError::io("cannot make", &folder))?,
-            }
+            let folder = make_directory(lower, name)?;
             let text = folder.to_string_lossy().into_owned();
             if text.contains([',', ':', '\\', '"']) {
                 let why = "overlayfs takes no such path".to_owned();

@@ -170,6 +170,34 @@ fn jobs_of_one_workload_are_rows_by_their_workers_with_verdicts() {
     insta::assert_snapshot!("comparison_series", answer_by_workers(9));
 }
 
+/// Answer on one screen for contenders with these factors.
+fn answer_on(factors: &[f64]) -> String {
+    let contender = |(number, factor): (usize, &f64)| {
+        variant(&format!("kernel {number}"), 500 + 100 * i64::try_from(number).unwrap(), *factor, 9)
+    };
+    let contenders: Vec<ComparedVariant> = factors.iter().enumerate().map(contender).collect();
+    let base = variant("base", 0, 1.0, 9);
+    let outcome = compare(&base, &contenders, &ComparisonTerms::default()).unwrap();
+    let view = ComparisonView { detail: PageDetail::Answer, ..ComparisonView::default() };
+    let plain = treering_report::formats::by_name("plain").unwrap();
+    rendered(&page(&outcome, &view), plain).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_proven_regression_is_the_first_sentence_and_none_is_left_out_unsaid() {
+    // The last contender is the only one that is worse at something.
+    let text = answer_on(&[1.0, 1.0, 1.0, 0.5]);
+    let places = text.match_indices(" against base, ");
+    let sentences: Vec<&str> = places.map(|(at, _)| &text[at - "kernel 0".len()..at]).collect();
+    assert_eq!(sentences, ["kernel 3", "kernel 0", "kernel 1"], "{text}");
+    assert!(text.contains("And 1 more contender, none of them proven worse."), "{text}");
+    let rows = text.split("metric contender").nth(1).unwrap();
+    assert!(rows.contains("kernel 3 - worse"), "{text}");
+    let text = answer_on(&[0.5, 0.5, 0.5, 0.5]);
+    let said = "And 1 more contender, 1 of them worse at something: kernel 3.";
+    assert!(text.contains(said), "{text}");
+}
+
 #[test]
 fn mail_stays_within_its_columns() {
     let plain = treering_report::formats::by_name("plain").unwrap();

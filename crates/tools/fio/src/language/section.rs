@@ -478,6 +478,11 @@ impl Section {
         self.fsync + self.fdatasync + self.extras.range_sync.every > 0
     }
 
+    /// True if a rate or pauses limit the throughput.
+    pub(crate) fn is_paced(&self) -> bool {
+        self.think.us > 0 || self.rate.iter().chain(&self.rate_iops).any(|rate| *rate > 0)
+    }
+
     /// True if the job repeats until its runtime is over.
     pub(crate) const fn is_timed(&self) -> bool {
         self.time_based && self.runtime_us > 0

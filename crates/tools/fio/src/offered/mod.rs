@@ -20,7 +20,7 @@ use treering_model::{Metric, Scope};
 use treering_script::{ConfigError, OptionSpec, Settings};
 
 use super::options::{
-    ARRIVALS, GRACE, LATE, OF_OFFERED_LOAD as OPTIONS, OFFERED_RATE as RATE,
+    ARRIVALS, GRACE, IN_PLACE, LATE, OF_OFFERED_LOAD as OPTIONS, OFFERED_RATE as RATE,
     OFFERED_SECONDS as SECONDS, REUSE, SET, WARM_UP,
 };
 use stream::{ArrivalParameters, LATE_MOST, quantile};
@@ -147,7 +147,11 @@ fn refuse_alone(settings: &Settings) -> Result<(), ConfigError> {
 
 /// Refuses `--with-fio`, since the original has no offered load.
 pub(super) fn refuse_with_fio(settings: &Settings) -> Result<(), ConfigError> {
-    match OPTIONS.into_iter().chain([SET, REUSE]).find(|option| settings.text(option).is_some()) {
+    match OPTIONS
+        .into_iter()
+        .chain([SET, REUSE, IN_PLACE])
+        .find(|option| settings.text(option).is_some())
+    {
         None => Ok(()),
         Some(name) => Err(ConfigError::new(format!("--{name} does not go with --with-fio"))
             .hint("run the job natively: leave --with-fio out")),

@@ -1,12 +1,14 @@
 //! Answer of a comparison on one screen: a sentence for each contender, one table of all workloads
 //! by contenders, the worst caution, and the commands for further details.
 
-use treering_analysis::compare::{ComparisonCaution, MetricComparison, Outcome};
+use treering_analysis::compare::{ComparisonCaution, MetricComparison, Outcome, Verdict};
 use treering_model::{Unit, counted};
 
 use super::ComparisonView;
 use super::series::JobSeries;
-use super::tables::{better_heading, by_metric, interval, label, ratio, value, verdict};
+use super::tables::{
+    better_heading, by_metric, interval, label, ratio, shown_rows, value, verdict,
+};
 use super::words::{emulated, hidden, sentences};
 use super::{jobs, title};
 use crate::{Block, Cell, Column, Report, Table, Warning};
@@ -15,8 +17,10 @@ use crate::{Block, Cell, Column, Report, Table, Warning};
 const ROWS_MAX: usize = 6;
 /// Maximum number of notes about the selection of trials.
 const NOTES_MAX: usize = 2;
-/// Maximum number of contenders with a sentence; with more, only the table shows the answer.
+/// Maximum number of contenders with a sentence; one more sentence covers the others.
 const SENTENCES_MAX: usize = 3;
+/// Maximum number of contenders that the sentence on the others names.
+const NAMES_MAX: usize = 6;
 
 /// Page of at most about fifteen lines.
 pub(super) fn answer(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
@@ -24,8 +28,8 @@ pub(super) fn answer(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
     if let Some(sentence) = emulated(outcome) {
         page.paragraph(sentence);
     }
-    let sentences = sentences(outcome);
-    if sentences.len() <= SENTENCES_MAX {
+    let sentences = leading_sentences(outcome);
+    if !sentences.is_empty() {
         page.paragraph(sentences.join(" "));
     }
     for sentence in hidden(outcome).into_iter().take(NOTES_MAX) {
@@ -67,6 +71,35 @@ pub(super) fn answer(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
     page
 }
 
+/// Sentences on the contenders, those with a proven regression first; with many contenders a
+/// sentence covers those without one of their own, and names all that are worse at something.
+fn leading_sentences(outcome: &Outcome) -> Vec<String> {
+    let is_worse = |contender: &str| {
+        outcome.primary_of(contender).any(|comparison| comparison.verdict == Verdict::Worse)
+    };
+    let names = outcome.contenders().map(|(_, variant)| variant.name.as_str());
+    let mut about: Vec<(&str, String)> = names.zip(sentences(outcome)).collect();
+    about.sort_by_key(|(name, _)| !is_worse(name));
+    let others = about.split_off(about.len().min(SENTENCES_MAX));
+    let mut sentences: Vec<String> = about.into_iter().map(|(_, sentence)| sentence).collect();
+    if !others.is_empty() {
+        let worse: Vec<&str> =
+            others.iter().map(|(name, _)| *name).filter(|name| is_worse(name)).collect();
+        let named = match worse.len() {
+            0 => "none of them proven worse".to_owned(),
+            count if count > NAMES_MAX => {
+                format!(
+                    "{count} of them worse at something: {} and others",
+                    worse[..NAMES_MAX].join(", ")
+                )
+            }
+            count => format!("{count} of them worse at something: {}", worse.join(", ")),
+        };
+        sentences.push(format!("And {}, {named}.", counted(others.len(), "more contender")));
+    }
+    sentences
+}
+
 /// Caution to show: the first one that stops the gate, otherwise the first undeclared one.
 fn worst(outcome: &Outcome) -> Option<&ComparisonCaution> {
     let open = || outcome.cautions.iter().filter(|caution| !caution.is_declared);
@@ -84,20 +117,16 @@ fn table(rows: &[&MetricComparison], several_jobs: bool, several_contenders: boo
         columns.push(Column::long_text("contender"));
     }
     let keys = columns.len();
+    let (rows, caption) = shown_rows(rows, ROWS_MAX, |row| *row);
     columns.extend([
         Column::text("verdict"),
-        Column::mixed(better_heading(rows.iter().take(ROWS_MAX).copied())),
+        Column::mixed(better_heading(rows.iter().copied())),
         Column::range("interval", Unit::Count),
         Column::mixed("base"),
         Column::mixed("new"),
     ]);
-    let left_out = rows.len().saturating_sub(ROWS_MAX);
-    let caption = match left_out {
-        0 => String::new(),
-        _ => format!("{} not shown here.", counted(left_out, "row")),
-    };
     let mut table = Table::new("answer", &caption, columns).with_keys(keys);
-    for comparison in rows.iter().take(ROWS_MAX) {
+    for comparison in rows {
         let mut cells = Vec::new();
         if several_jobs {
             cells.push(Cell::text(&comparison.title));

@@ -2,9 +2,11 @@
 //! of threads. A table has a row for each value, like those of MMTests.
 
 use treering_analysis::compare::{MetricComparison, Verdict};
-use treering_model::{Unit, counted};
+use treering_model::Unit;
 
-use super::tables::{better_heading, interval, label, percentage, ratio, turned, value, verdict};
+use super::tables::{
+    better_heading, interval, label, percentage, ratio, shown_rows, turned, value, verdict,
+};
 use crate::{Cell, Column, Table};
 
 /// Maximum number of rows; the whole page has all.
@@ -77,6 +79,7 @@ impl<'o> JobSeries<'o> {
     /// inverted where necessary, so that more than 0 % is better.
     pub(super) fn table(&self, primary: &[&'o MetricComparison], contenders: usize) -> Table {
         let rows = self.rows(primary);
+        let (rows, left_out) = shown_rows(&rows, ROWS_MAX, |(_, row)| row);
         let metrics = rows.windows(2).filter(|pair| !is_same_metric(pair[0].1, pair[1].1)).count();
         let is_single = rows.iter().all(|(_, row)| row.verdict == Verdict::SingleRun);
         let mut columns = vec![Column::text(self.parameter).right()];
@@ -97,16 +100,16 @@ impl<'o> JobSeries<'o> {
             Column::text("better by").right(),
         ]);
         if !is_single {
-            let heading = better_heading(rows.iter().take(ROWS_MAX).map(|(_, row)| *row));
+            let heading = better_heading(rows.iter().map(|(_, row)| *row));
             columns.extend([
                 Column::mixed(heading),
                 Column::range("interval", Unit::Count),
                 Column::text("verdict"),
             ]);
         }
-        let caption = self.caption(first.filter(|_| metrics == 0), rows.len());
+        let caption = self.caption(first.filter(|_| metrics == 0), &left_out);
         let mut table = Table::new("answer", &caption, columns).with_keys(keys);
-        for (number, row) in rows.into_iter().take(ROWS_MAX) {
+        for (number, row) in rows {
             let mut cells = vec![Cell::text(number)];
             if metrics > 0 {
                 cells.push(Cell::text(label(row)));
@@ -152,13 +155,10 @@ impl<'o> JobSeries<'o> {
     }
 
     /// Caption with the workload, the metric if there is only one, and the rows that are left out.
-    fn caption(&self, only: Option<&&MetricComparison>, rows: usize) -> String {
+    fn caption(&self, only: Option<&&MetricComparison>, left_out: &str) -> String {
         let metric = only.map_or_else(String::new, |row| format!(", {}", label(row)));
-        let left_out = match rows.saturating_sub(ROWS_MAX) {
-            0 => String::new(),
-            left_out => format!(" {} not shown here.", counted(left_out, "row")),
-        };
-        format!("{}{metric}.{left_out}", self.workload)
+        let space = if left_out.is_empty() { "" } else { " " };
+        format!("{}{metric}.{space}{left_out}", self.workload)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use treering_analysis::compare::{MetricComparison, Outcome, VariantSummary, Verdict};
 use treering_model::metrics::{cpu, times};
-use treering_model::{BetterDirection, Scope, Unit, thousands};
+use treering_model::{BetterDirection, Scope, Unit, counted, thousands};
 use treering_stats::RoundsNeeded;
 
 use crate::pages::identity::metric_words;
@@ -451,4 +451,26 @@ pub(super) fn percentage(ratio: f64) -> Option<String> {
     }
     let sign = if percent < 0.0 { '-' } else { '+' };
     Some(format!("{sign}{} %", thousands(&format!("{:.0}", percent.abs()))))
+}
+
+/// Rows to show, in their order, with proven regressions kept first if there are too many; and a
+/// caption that tells what is left out.
+pub(super) fn shown_rows<R: Copy>(
+    rows: &[R],
+    most: usize,
+    comparison: impl Fn(&R) -> &MetricComparison,
+) -> (Vec<R>, String) {
+    let is_worse = |place: &usize| comparison(&rows[*place]).verdict == Verdict::Worse;
+    let mut places: Vec<usize> = (0..rows.len()).collect();
+    places.sort_by_key(|place| !is_worse(place));
+    let others = places.split_off(rows.len().min(most));
+    places.sort_unstable();
+    let caption = match (others.len(), others.iter().filter(|place| is_worse(place)).count()) {
+        (0, _) => String::new(),
+        (count, 0) => format!("{} not shown here, none of them worse.", counted(count, "row")),
+        (count, worse) => {
+            format!("{} not shown here, {worse} of them worse.", counted(count, "row"))
+        }
+    };
+    (places.into_iter().map(|place| rows[place]).collect(), caption)
 }
