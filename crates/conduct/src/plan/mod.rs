@@ -35,7 +35,7 @@ pub(crate) use foreseen::{foreseen, metric_hint};
 pub(crate) use job_engine::HEAT_HALF_LIFE_SECONDS;
 pub use job_engine::{JobEngine, JobPayload, TimedCalls};
 pub use kernels::KernelChoice;
-pub(crate) use kernels::with_kernel;
+pub(crate) use kernels::{emulate, with_kernel};
 pub(crate) use launch::{JobOfRanks, job_of_ranks};
 pub use launch::{Launch, RANK_TIMEOUT_SECONDS, RANKS_MAX};
 pub(crate) use observing::function_names;
@@ -59,6 +59,8 @@ pub struct Plan {
     /// Guest from `[guest]` for variants whose kernels are named outside the plan; its kernel is an
     /// empty path.
     pub guest: Option<GuestSpec>,
+    /// Command for `sh -c` that builds the kernels of variants that name a commit.
+    pub build: Option<String>,
     /// Jobs to run on each variant.
     pub jobs: Vec<PlannedJob>,
     /// Stopping rule.
@@ -355,6 +357,7 @@ impl fmt::Debug for Plan {
             .field("question", &self.question)
             .field("variants", &self.variants)
             .field("guest", &self.guest)
+            .field("build", &self.build)
             .field("jobs", &self.jobs)
             .field("stopping", &self.stopping)
             .field("conditions", &self.conditions)

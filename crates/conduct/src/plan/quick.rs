@@ -103,6 +103,7 @@ pub fn quick_plan(options: &QuickOptions, lab: &Lab) -> Result<Plan, Failure> {
         question: String::new(),
         variants,
         guest: None,
+        build: None,
         jobs,
         stopping,
         conditions: Conditions {

@@ -154,7 +154,10 @@ fn guest() -> impl Strategy<Value = GuestSpec> {
         |(kernel, cpus, memory_mib, disk, accelerator, timeout_seconds, (append, root))| {
             GuestSpec {
                 kernel,
-                cpus: if accelerator == Some(Accelerator::Icount) { 1 } else { cpus },
+                cpus: match accelerator {
+                    Some(Accelerator::Icount) => (cpus > 9).then_some(1),
+                    _ => (cpus > 3).then_some(cpus),
+                },
                 memory_bytes: memory_mib << 20,
                 disk,
                 accelerator,
@@ -316,6 +319,7 @@ fn plan() -> impl Strategy<Value = Plan> {
         variants: some_against(unique(variants, |variant| &mut variant.name)),
         jobs: unique::<PlannedJob>(jobs, |job| &mut job.name),
         guest,
+        build: None,
         stopping: how.0,
         conditions: how.1,
         observing: how.2,
