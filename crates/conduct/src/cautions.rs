@@ -4,7 +4,7 @@
 use treering_engine::PayloadKind;
 use treering_model::filesystems::is_in_memory;
 use treering_model::{
-    Caution, CautionCode, Fact, Op, SinkError, TaskTotals, TrialEvent, TrialSink,
+    Accelerator, Caution, CautionCode, Fact, Op, SinkError, TaskTotals, TrialEvent, TrialSink,
 };
 use treering_sys::cache_drops;
 
@@ -140,6 +140,10 @@ fn warm_read_caution(done: TrialTotals, known: CautionFacts<'_>) -> Option<Cauti
 /// Caution about unsynced writes: in a trial shorter than the kernel's expiry of dirty pages they
 /// may never have reached the device.
 fn unsynced_write_caution(done: TrialTotals, known: CautionFacts<'_>) -> Option<Caution> {
+    // Its times are instructions: they do not say how long the kernel had for writing back.
+    if known.value(Accelerator::FACT) == Some(Accelerator::Icount.name()) {
+        return None;
+    }
     let expire = known.number("memory.dirty_expire_centisecs").map(|centi: f64| centi / 100.0);
     let expire = expire.unwrap_or(USUAL_EXPIRE_SECONDS);
     // Above this number of dirty bytes the kernel starts writing back at once.

@@ -24,6 +24,8 @@ pub struct StoredCell {
     pub cell: Cell,
     /// True if the trial ended without being interrupted.
     pub is_result: bool,
+    /// True if the trial failed.
+    pub has_failed: bool,
     /// True if the user excluded the trial from comparisons.
     pub is_excluded: bool,
 }
@@ -33,15 +35,19 @@ pub struct StoredCell {
 pub struct EarlierTrial {
     /// Parameters of the trial, as (name, value).
     pub parameters: Vec<(String, String)>,
-    /// Duration of the trial.
+    /// Duration of the trial; in a guest, with its boot, on the clock of the host.
     pub seconds: f64,
+    /// True if it ran in a guest.
+    pub is_of_guest: bool,
 }
 
 /// A completed trial of the warm-up, from which the size of its job is determined.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WarmUpTrial {
-    /// Name and seconds of each phase.
+    /// Name and seconds of each phase, on the clock of the host.
     pub phases: Vec<(String, f64)>,
+    /// Seconds of the boot of its guest; 0 without a guest.
+    pub boot_seconds: f64,
     /// Free bytes of the filesystem before the trial, if known.
     pub free_bytes: Option<u64>,
     /// Free inodes of the filesystem before the trial, if the filesystem limits them.
@@ -142,6 +148,14 @@ pub trait ResultStore {
     /// # Errors
     /// When the store cannot be read. A store that cannot be opened has no trials.
     fn earlier(&self, _workload: &str, _limit: usize) -> Result<Vec<EarlierTrial>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// Durations in seconds of the `limit` newest boots of guests, on the clock of the host.
+    ///
+    /// # Errors
+    /// When the store cannot be read. A store that cannot be opened has no boots.
+    fn boots(&self, _limit: usize) -> Result<Vec<f64>, Failure> {
         Ok(Vec::new())
     }
 

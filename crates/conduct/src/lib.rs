@@ -47,7 +47,8 @@ pub use host::{
     RebootOptions, RecordedTrial, ResultStore, SeriesPoint, Standing, StoredCell, WarmUpTrial,
 };
 pub use kernels::{
-    BisectOptions, BisectStep, ChosenKernels, KernelBuild, KernelSources, bisect_step, is_commit,
+    BisectOptions, BisectStep, ChosenKernels, KernelBuild, KernelSources, bisect_step,
+    commit_in_plan, is_commit,
 };
 pub use messages::{say_left_behind, warn_of_plan};
 pub use rank_group::{Connection, LaunchedRank, RankProcess, Ranks, serve_launched, together};

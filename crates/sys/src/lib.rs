@@ -75,7 +75,8 @@ pub use processes::limits::{OpenFiles, ThreadLimits, open_files, raise_open_file
 pub use processes::memory::available_memory_bytes;
 pub use processes::panics::{has_panicked, report_panics};
 pub use processes::parent::{
-    end_with_parent, interrupt, kill_group, leave_with_parent, terminate, with_read_only_mounts,
+    end_with_parent, interrupt, kill_group, leave_with_parent, terminate, terminate_group,
+    with_read_only_mounts,
 };
 pub use processes::rusage::{ThreadCpu, ThreadUsage, thread_cpu, thread_usage};
 pub use processes::scheduling::{SchedulingGuard, SchedulingParameters};

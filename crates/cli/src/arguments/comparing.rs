@@ -194,10 +194,13 @@ pub(crate) struct QuickArgs {
     /// kept and taken.
     #[arg(long, value_name = "CMD", requires = "kernels")]
     pub(crate) build: Option<String>,
-    /// In guests, count instructions instead of measuring time: repeatable for phases that compute,
-    /// meaningless for phases that wait. On one emulated CPU.
+    /// Emulate the guests, and count instructions instead of measuring time, on one CPU: repeatable
+    /// for phases that compute [default: where KVM does not boot each kernel].
     #[arg(long)]
     pub(crate) icount: bool,
+    /// Emulate the guests with the clock of this machine, by default on two CPUs.
+    #[arg(long, conflicts_with = "icount")]
+    pub(crate) no_icount: bool,
     /// Machine that runs the kernels of the variants: guest, in which QEMU boots them, or reboot,
     /// which boots this machine itself for each trial; --kernel then names releases that are
     /// installed, as printed by `uname -r` [default: that of the plan, or guest].
@@ -374,6 +377,10 @@ pub(crate) struct BisectStepArgs {
     /// stricter level, and end when everything is decided].
     #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=1000))]
     pub(crate) rounds: Option<u16>,
+    /// Emulate the guests without counting instructions [default: where KVM does not boot each
+    /// kernel, instructions are counted, on one CPU].
+    #[arg(long)]
+    pub(crate) no_icount: bool,
     /// The smallest difference that matters [default: that of the plan].
     #[arg(long, value_name = "N%")]
     pub(crate) threshold: Option<String>,

@@ -357,7 +357,7 @@ fn instruction_counts_repeat_and_need_one_cpu() {
         kernels[0].display()
     );
     for (guest, said) in [
-        ("", "one CPU only"),
+        ("guest = { cpus = 2 }\n", "one CPU only"),
         ("guest = { cpus = 1, accelerator = \"kvm\" }\n", "with KVM, instructions cannot"),
     ] {
         std::fs::write(&plan, format!("{guest}{text}")).unwrap();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cells::PlannedCell;
-use crate::plan::{Plan, Stopping};
+use crate::plan::{Machine, Plan, Stopping};
 use treering_lab::PlanIdentity;
 use treering_model::{Cell, CellRole, TrialId};
 
@@ -48,12 +48,17 @@ impl FinishedCells {
             }
             return Ok(ledger);
         };
-        let mut done = finished_cells(plan, campaign, &cells);
+        let (mut done, failed) = finished_cells(plan, campaign, &cells);
         drop_other_observations(plan, store, &mut done)?;
         let total = planned_cells(plan);
         if options.resume {
+            let again = match failed {
+                0 => "",
+                1 => ", and 1 that failed is run again",
+                _ => ", and those that failed are run again",
+            };
             host.say(&format!(
-                "resuming campaign {campaign}: {} of {total} trials are done",
+                "resuming campaign {campaign}: {} of {total} trials are done{again}",
                 done.len()
             ));
             if let Some(note) = excluded_cells_note(plan, &cells, &done) {
@@ -108,15 +113,33 @@ fn excluded_cells_note(
     })
 }
 
-/// Cells with a result. Trials that were interrupted or still run do not count.
+/// Cells with a result, and the number of cells that failed and are run again. Trials that were
+/// interrupted or still run do not count.
 fn finished_cells(
     plan: &Plan,
     campaign: TrialId,
     trials: &[StoredCell],
-) -> BTreeMap<PlannedCell, TrialId> {
+) -> (BTreeMap<PlannedCell, TrialId>, usize) {
     let of_campaign =
         trials.iter().filter(|trial| trial.is_result && trial.cell.campaign == campaign);
-    of_campaign.filter_map(|trial| Some((planned_cell(plan, &trial.cell)?, trial.trial))).collect()
+    // A machine that reboots continues by itself: a kernel that never comes up would keep it
+    // rebooting.
+    let is_kept = |trial: &StoredCell| {
+        !trial.has_failed || trial.is_excluded || plan.conditions.machine == Machine::Reboot
+    };
+    let mut kept = BTreeMap::new();
+    let mut failed = BTreeSet::new();
+    for trial in of_campaign {
+        let Some(cell) = planned_cell(plan, &trial.cell) else { continue };
+        if is_kept(trial) {
+            // The newest trial comes first.
+            kept.entry(cell).or_insert(trial.trial);
+        } else {
+            failed.insert(cell);
+        }
+    }
+    failed.retain(|cell| !kept.contains_key(cell));
+    (kept, failed.len())
 }
 
 /// Drops observing trials whose recording options differ from those of the plan.

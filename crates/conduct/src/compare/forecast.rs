@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::cells::{PlannedCell, observing_rounds, rounds};
 use crate::plan::{Plan, PlannedJob, Stopping};
-use treering_model::{CellRole, WorkLimit};
+use treering_model::{Accelerator, CellRole, WorkLimit};
 use treering_script::{Footprint, TargetFacts};
 use treering_stats::median;
 
@@ -20,16 +20,24 @@ const ASSUMED_BYTES: f64 = 200e6;
 const ASSUMED_FILES: f64 = 10_000.0;
 /// Overhead of a trial in seconds: mkfs, mount, write-back and dropping caches.
 const OVERHEAD_SECONDS: f64 = 3.0;
+/// Maximum number of earlier boots read for an estimate.
+const EARLIER_BOOTS_MAX: usize = 20;
+/// Assumed duration of a boot in seconds, without earlier ones.
+const ASSUMED_BOOT_SECONDS: f64 = 10.0;
+/// Assumed factor by which emulation prolongs the work.
+const ASSUMED_EMULATION: f64 = 20.0;
 /// Names of workload parameters with a run time in seconds.
 const RUN_TIME_PARAMETERS: [&str; 4] = ["seconds", "runtime", "time", "timelimit"];
 
 /// Estimated cost of a trial of a job.
 pub(crate) struct Estimate {
     pub(crate) footprint: Footprint,
-    /// Duration of the work in seconds; `None` if unknown.
+    /// Duration of the work in seconds, in a guest with its boot; `None` if unknown.
     pub(crate) seconds: Option<f64>,
     /// Number of earlier trials behind the estimate.
     trials: usize,
+    /// True if it runs in an emulated guest.
+    is_emulated: bool,
 }
 
 impl Estimate {
@@ -39,6 +47,10 @@ impl Estimate {
             return "the duration is unknown until the first round".to_owned();
         };
         let from = match self.trials {
+            0 if self.is_emulated => {
+                "with its boot, assuming that emulation takes 20 times as long as a machine with \
+                 200 MB and 10,000 files per second"
+            }
             0 => "assuming 200 MB and 10,000 files per second",
             1 => "from an earlier trial",
             _ => "the median of earlier trials",
@@ -64,8 +76,9 @@ impl Forecast {
         store: &dyn ResultStore,
         is_there: impl Fn(&PlannedCell) -> bool,
     ) -> Result<Self, Failure> {
+        let guest = GuestForecast::new(plan, store)?;
         let estimated = |job: &PlannedJob| {
-            let mut estimate = estimate(job, store)?;
+            let mut estimate = estimate(job, guest.as_ref(), store)?;
             if let (Some(seconds), Some((_, sized))) = (&mut estimate.seconds, target(plan, job)) {
                 *seconds = seconds.max(sized);
             }
@@ -155,17 +168,53 @@ fn comparisons(plan: &Plan) -> String {
     )
 }
 
-fn estimate(job: &PlannedJob, store: &dyn ResultStore) -> Result<Estimate, Failure> {
-    let footprint = job.job.footprint(&TargetFacts::unknown());
-    let took = earlier_durations(job, store)?;
-    let seconds = median(&took).ok().or_else(|| assumed_duration(job, &footprint));
-    Ok(Estimate { footprint, seconds, trials: took.len() })
+/// Costs of the guests of a plan.
+struct GuestForecast {
+    /// Median of the machine's last boots in seconds, or the assumed duration.
+    boot_seconds: f64,
+    /// False where the plan asks for KVM.
+    is_emulated: bool,
 }
 
-/// Durations of earlier trials with the same parameters, in seconds.
-fn earlier_durations(job: &PlannedJob, store: &dyn ResultStore) -> Result<Vec<f64>, Failure> {
+impl GuestForecast {
+    /// Costs of the guests; `None` for a plan without guests.
+    fn new(plan: &Plan, store: &dyn ResultStore) -> Result<Option<Self>, Failure> {
+        let mut guests = plan.variants.iter().filter_map(|variant| variant.guest.as_ref());
+        let Some(guest) = guests.next() else { return Ok(None) };
+        let boots = store.boots(EARLIER_BOOTS_MAX)?;
+        let boot_seconds = median(&boots).unwrap_or(ASSUMED_BOOT_SECONDS);
+        let is_emulated = guest.accelerator != Some(Accelerator::Kvm);
+        Ok(Some(Self { boot_seconds, is_emulated }))
+    }
+}
+
+fn estimate(
+    job: &PlannedJob,
+    guest: Option<&GuestForecast>,
+    store: &dyn ResultStore,
+) -> Result<Estimate, Failure> {
+    let footprint = job.job.footprint(&TargetFacts::unknown());
+    let took = earlier_durations(job, guest.is_some(), store)?;
+    let is_emulated = guest.is_some_and(|guest| guest.is_emulated);
+    let assumed = || {
+        let here = assumed_duration(job, &footprint)?;
+        let work = if is_emulated { here * ASSUMED_EMULATION } else { here };
+        Some(work + guest.map_or(0.0, |guest| guest.boot_seconds))
+    };
+    let seconds = median(&took).ok().or_else(assumed);
+    Ok(Estimate { footprint, seconds, trials: took.len(), is_emulated })
+}
+
+/// Durations of earlier trials with the same parameters, in guests or outside, in seconds.
+fn earlier_durations(
+    job: &PlannedJob,
+    in_guests: bool,
+    store: &dyn ResultStore,
+) -> Result<Vec<f64>, Failure> {
     let trials = store.earlier(&job.workload, EARLIER_TRIALS_MAX)?;
-    let alike = trials.iter().filter(|trial| is_alike(job, &trial.parameters));
+    let alike = trials
+        .iter()
+        .filter(|trial| trial.is_of_guest == in_guests && is_alike(job, &trial.parameters));
     Ok(alike.map(|trial| trial.seconds).collect())
 }
 

@@ -24,7 +24,7 @@ use super::relay::Relay;
 use crate::failure::{Failure, FailureKind};
 use crate::handed::HandedTrial;
 use crate::host::{Host, PlanOptions};
-use crate::kernels::commit_of;
+use crate::kernels::{commit_of, refuse_commits};
 
 /// Time limit of a trial in a guest.
 const TRIAL_LIMIT: Duration = Duration::from_secs(4 * 3600);
@@ -68,6 +68,7 @@ fn check_modules(kernel: &Kernel, spec: &GuestSpec, variant: &Variant) -> Result
 /// # Errors
 /// When a kernel cannot be read, or lacks a module that a variant needs.
 pub(super) fn check_kernels(plan: &Plan) -> Result<Vec<String>, Failure> {
+    refuse_commits(plan)?;
     let mut kernels: BTreeMap<&Path, Kernel> = BTreeMap::new();
     for variant in &plan.variants {
         let Some(spec) = &variant.guest else { continue };
@@ -111,6 +112,7 @@ impl<'a> Guests<'a> {
         if plan.variants.iter().all(|variant| variant.guest.is_none()) {
             return Ok(None);
         }
+        refuse_commits(plan)?;
         let program = GuestProgram::read(Path::new("/proc/self/exe"))?;
         let qemu = Qemu::find(&options.search_path)?;
         let mut kernels = HashMap::new();
@@ -172,7 +174,7 @@ impl<'a> Guests<'a> {
             return Ok(asked);
         }
         if !may_have_kvm() {
-            return Ok(Accelerator::Tcg);
+            return Ok(self.emulation());
         }
         let mut tried: Vec<&Path> = Vec::new();
         for (at, variant) in self.plan.variants.iter().enumerate() {
@@ -187,10 +189,27 @@ impl<'a> Guests<'a> {
                 self.host.say(&format!(
                     "{release} does not come up under KVM here: it is emulated (TCG)"
                 ));
-                return Ok(Accelerator::Tcg);
+                return Ok(self.emulation());
             }
         }
         Ok(Accelerator::Kvm)
+    }
+
+    /// Emulation that counts instructions, which repeats itself, unless a guest has several CPUs.
+    fn emulation(&self) -> Accelerator {
+        let mut specs = self.plan.variants.iter().filter_map(|variant| variant.guest.as_ref());
+        let has_several = specs.any(|spec| spec.cpus.is_some_and(|cpus| cpus > 1));
+        let (accelerator, words) = if has_several {
+            (Accelerator::Tcg, "emulated: instructions are not counted on several CPUs")
+        } else {
+            let words =
+                "emulated: instructions are counted, 2 ns each, on one CPU; --no-icount does not";
+            (Accelerator::Icount, words)
+        };
+        if !self.options.quiet {
+            self.host.say(words);
+        }
+        accelerator
     }
 
     fn boot<'b>(
@@ -219,7 +238,7 @@ impl<'a> Guests<'a> {
             fact(GuestSpec::KERNEL_FACT, file.unwrap_or_default()),
             fact(Accelerator::FACT, self.accelerator.name().to_owned()),
             fact("guest.qemu", self.qemu.version.clone()),
-            fact("guest.cpus", spec.cpus.to_string()),
+            fact("guest.cpus", spec.cpus_under(self.accelerator).to_string()),
             fact("guest.memory_bytes", spec.memory_bytes.to_string()),
             fact("guest.disk", spec.disk.name().to_owned()),
             fact("guest.disk_cache", "none".to_owned()),
@@ -300,7 +319,7 @@ impl<'a> Guests<'a> {
         let boots = self.boots(&variant.name, &boot, &job, stop, &mut relay)?;
         let mut host_findings = host.map(HostWatch::end).unwrap_or_default();
         if self.accelerator == Accelerator::Icount {
-            // The guest's clock counts instructions: load on the host cannot slow it.
+            // The guest's clock counts instructions: load on the host delays its waits only.
             host_findings.cautions.clear();
         }
         let Some((boot, failed_boots)) = boots.split_last() else {
@@ -388,7 +407,7 @@ fn emulated(accelerator: Accelerator) -> Caution {
     let message = match accelerator {
         Accelerator::Icount => {
             "the clock of the guest counted instructions, 2 ns each: this says how much a phase \
-             computes, and nothing where it waits for its disk or a timer"
+             computes; only where it waits for its disk or a timer is it time"
         }
         Accelerator::Kvm | Accelerator::Tcg => {
             "the processor of the guest was emulated (TCG): what it computes takes many times as \

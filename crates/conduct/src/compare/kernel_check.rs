@@ -116,7 +116,8 @@ fn boot_once(
     let initramfs = Initramfs::new(&program, &modules, &[])
         .map_err(|error| Failure::environment(error.to_string()))?;
     let image = BootImage::new(kernel, &initramfs)?;
-    let spec = GuestSpec { cpus: 1, memory_bytes: MEMORY_BYTES, disk, ..GuestSpec::new("".into()) };
+    let spec =
+        GuestSpec { cpus: Some(1), memory_bytes: MEMORY_BYTES, disk, ..GuestSpec::new("".into()) };
     let boot = BootParameters {
         qemu: &qemu,
         bootable: &image,

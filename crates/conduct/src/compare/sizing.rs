@@ -160,7 +160,8 @@ fn growth_within_time(
     let seconds = |trials: &[WarmUpTrial]| {
         trials.iter().flat_map(|trial| &trial.phases).map(|(_, seconds)| seconds).sum::<f64>()
     };
-    let most_seconds = minutes * 60.0 / f64::from((*fewest).max(1)) - seconds(fixed);
+    let boots = fixed.iter().chain(growing).map(|trial| trial.boot_seconds).sum::<f64>();
+    let most_seconds = minutes * 60.0 / f64::from((*fewest).max(1)) - boots - seconds(fixed);
     let growing = seconds(growing);
     (growing > 0.0).then(|| (most_seconds / growing).max(1.0))
 }
@@ -308,7 +309,7 @@ mod tests {
 
     fn trial(phases: &[(&str, f64)], free: u64) -> WarmUpTrial {
         let phases = phases.iter().map(|(name, seconds)| ((*name).to_owned(), *seconds)).collect();
-        WarmUpTrial { phases, free_bytes: Some(free), free_inodes: None }
+        WarmUpTrial { phases, free_bytes: Some(free), ..WarmUpTrial::default() }
     }
 
     #[test]
@@ -329,6 +330,9 @@ mod tests {
         assert_eq!(grown(&WorkScale { value: 2469, ..SCALE }, growth), 12_000);
         let with_fixed = growth_within_time(&stopping, (&trials[1..], &trials[..1])).unwrap();
         assert!((with_fixed - 81.0).abs() < 1e-9, "{with_fixed}");
+        let booted = WarmUpTrial { boot_seconds: 4.0, ..trials[0].clone() };
+        let with_boot = growth_within_time(&stopping, (&[], &[booted, trials[1].clone()]));
+        assert!((with_boot.unwrap() - 3.0).abs() < 1e-9, "{with_boot:?}");
         assert_eq!(growth_within_time(&Stopping::Fixed { rounds: 6 }, (&[], &trials)), None);
         assert_eq!(growth_within_time(&stopping, (&[], &[])), None);
     }

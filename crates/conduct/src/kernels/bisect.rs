@@ -9,7 +9,7 @@ use super::KernelSources;
 use crate::compare::check_kernel;
 use crate::failure::{Failure, FailureKind};
 use crate::host::Host;
-use crate::plan::{Machine, Plan, Stopping, family, with_kernel};
+use crate::plan::{Machine, Plan, Stopping, emulate, family, with_kernel};
 
 /// Name of the variant with the good kernel, the baseline of every revision.
 const GOOD_VARIANT: &str = "good";
@@ -29,6 +29,9 @@ pub struct BisectOptions {
     pub sources: KernelSources,
     /// Number of rounds; `None` for sequential tests.
     pub rounds: Option<u32>,
+    /// True if the guests count instructions, false if they are emulated and do not; `None` for
+    /// what the plan and this machine decide.
+    pub counts_instructions: Option<bool>,
     /// Minimum relevant difference, as a fraction; `None` for that of the plan.
     pub threshold: Option<f64>,
 }
@@ -89,6 +92,7 @@ pub fn bisect_step(
     }
     plan.variants = vec![good, tested];
     plan.conditions.machine = Machine::Guest;
+    options.counts_instructions.map_or(Ok(()), |counts| emulate(&mut plan, counts))?;
     plan.judging.threshold = options.threshold.or(plan.judging.threshold);
     plan.stopping = match options.rounds {
         Some(rounds) => Stopping::Fixed { rounds },

@@ -13,28 +13,48 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use treering_model::Fingerprint;
-use treering_sys::{SIGINT, SIGTERM};
+use treering_sys::{SIGINT, SIGTERM, StopFlag, kill_group, leave_with_parent, terminate_group};
 
 use crate::failure::{Failure, FailureKind};
 use crate::host::Host;
-use crate::plan::KernelChoice;
+use crate::plan::{KernelChoice, Plan};
 
 pub use bisect::{BisectOptions, BisectStep, bisect_step};
 pub(crate) use cache::commit_of;
 use cache::{BuildKey, KernelCache};
-use product::{NONE_MADE, made_kernel};
+use product::made_kernel;
 use repository::{CONFIGURATION, Commit, Repository};
 use worktree::Worktree;
 
+/// Interval of checks for the end of a build and for a stop signal.
+const STEP: Duration = Duration::from_millis(50);
+/// Time limit for a build to end after it was asked to.
+const LEAVING_MAX: Duration = Duration::from_secs(10);
 /// Beginning of the name of a kernel that is built from a commit.
 const GIT: &str = "git:";
 
 /// Reports whether a kernel is named as a commit, `git:REVISION`.
 pub fn is_commit(kernel: &Path) -> bool {
     revision(kernel).is_some()
+}
+
+/// Commit that a variant of the plan names as its kernel, if any.
+pub fn commit_in_plan(plan: &Plan) -> Option<&Path> {
+    let guests = plan.variants.iter().filter_map(|variant| variant.guest.as_ref());
+    guests.map(|guest| guest.kernel.as_path()).find(|kernel| is_commit(kernel))
+}
+
+/// Refuses a plan with a kernel that is not built yet.
+///
+/// # Errors
+/// When a variant names a commit.
+pub(crate) fn refuse_commits(plan: &Plan) -> Result<(), Failure> {
+    let Some(commit) = commit_in_plan(plan) else { return Ok(()) };
+    let message = format!("{} is a commit and not built yet", commit.display());
+    Err(Failure::usage(message).hint("`treering compare PLAN` builds it"))
 }
 
 fn revision(kernel: &Path) -> Option<&str> {
@@ -48,6 +68,8 @@ pub struct KernelBuild {
     pub command: String,
     /// File that receives its output.
     pub output: OwnedFd,
+    /// Flag that ends the build when it is raised.
+    pub stop: StopFlag,
 }
 
 /// Sources of kernels, and the cache of those that were built.
@@ -107,6 +129,34 @@ impl KernelSources {
         Ok(chosen)
     }
 
+    /// Finds the kernels of variants that name a commit, as [`KernelSources::choose`] does; returns
+    /// lines about those that would have to be built first.
+    ///
+    /// # Errors
+    /// As for [`KernelSources::choose`].
+    pub fn find_kernels_of(
+        &self,
+        plan: &mut Plan,
+        builds: bool,
+        host: &dyn Host,
+    ) -> Result<Vec<String>, Failure> {
+        let mut unbuilt = Vec::new();
+        let guests = plan.variants.iter_mut().filter_map(|variant| variant.guest.as_mut());
+        for guest in guests.filter(|guest| is_commit(&guest.kernel)) {
+            let mut chosen = self.choose(std::slice::from_ref(&guest.kernel), builds, host)?;
+            match chosen.kernels.pop() {
+                Some(kernel) => guest.kernel = kernel.file,
+                None => unbuilt.append(&mut chosen.unbuilt),
+            }
+        }
+        unbuilt.dedup();
+        if unbuilt.is_empty() {
+            // All kernels are files now.
+            plan.build = None;
+        }
+        Ok(unbuilt)
+    }
+
     /// Builds the kernel of the working tree in which this process is, unless it was built before;
     /// `kernel` is the path that the build makes, if it is known. Returns the kernel, or the reason
     /// why there is none.
@@ -137,7 +187,7 @@ impl KernelSources {
         }
         let made = built?.and_then(|()| match kernel {
             Some(kernel) => Ok(self.directory.join(kernel)),
-            None => made_kernel(&self.directory, began).ok_or(NONE_MADE.to_owned()),
+            None => made_kernel(&self.directory, began).map_err(|error| error.to_string()),
         });
         match (made, &key) {
             // An image alone may have its modules anywhere.
@@ -216,7 +266,8 @@ impl KernelSources {
         // The build holds the lock of the tree, too, for as long as any part of it runs.
         let lock = tree.lock.try_clone().map_err(|error| Failure::of_path(&tree.path, &error))?;
         let made = build.run(&tree.path, lock.into(), host)?;
-        let made = made.and_then(|()| made_kernel(&tree.path, began).ok_or(NONE_MADE.to_owned()));
+        let made =
+            made.and_then(|()| made_kernel(&tree.path, began).map_err(|error| error.to_string()));
         let kernel = made.map_err(|why| Failure::environment(why).context(name))?;
         self.cache().keep(key, &kernel)
     }
@@ -276,15 +327,34 @@ impl KernelBuild {
         };
         let output = self.output.try_clone().map_err(cannot)?;
         let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", &self.command]).current_dir(directory);
-        let status = shell.stdin(stdin).stdout(output).status().map_err(cannot)?;
-        match (status.code(), status.signal()) {
-            (Some(0), _) => Ok(Ok(())),
-            // The user's Ctrl-C reaches the build first.
-            (_, Some(signal @ (SIGINT | SIGTERM))) => {
-                let message = format!("the build was ended by signal {signal}");
-                Err(Failure::new(FailureKind::Interrupted, message))
+        shell.args(["-c", &self.command]).current_dir(directory).stdin(stdin).stdout(output);
+        let mut build = leave_with_parent(&mut shell).spawn().map_err(cannot)?;
+        let mut asked: Option<Instant> = None;
+        let status = loop {
+            if let Some(status) = build.try_wait().map_err(cannot)? {
+                break status;
             }
+            match asked {
+                None if self.stop.is_raised() => {
+                    asked = Some(Instant::now());
+                    terminate_group(&build);
+                }
+                Some(at) if at.elapsed() > LEAVING_MAX => kill_group(&build),
+                _ => {}
+            }
+            std::thread::sleep(STEP);
+        };
+        if asked.is_some() || self.stop.is_raised() {
+            // What the shell has left behind would go on writing in the tree.
+            kill_group(&build);
+        }
+        let ended = |signal: i32| {
+            let message = format!("the build was ended by signal {signal}");
+            Err(Failure::new(FailureKind::Interrupted, message))
+        };
+        match (self.stop.signal(), status.code(), status.signal()) {
+            (Some(signal), ..) | (_, _, Some(signal @ (SIGINT | SIGTERM))) => ended(signal),
+            (None, Some(0), _) => Ok(Ok(())),
             _ => Ok(Err(format!("this revision does not build ({status})"))),
         }
     }
@@ -299,7 +369,8 @@ mod tests {
     use std::os::fd::OwnedFd;
     use std::path::{Path, PathBuf};
     use std::process::Command;
-    use std::time::SystemTime;
+    use std::time::{Duration, SystemTime};
+    use treering_sys::{SIGTERM, StopFlag};
 
     /// Host that remembers what was said.
     #[derive(Default)]
@@ -345,7 +416,8 @@ mod tests {
         }
         fs::write(directory.join(".config"), "CONFIG_A=y\n").unwrap();
         let output: OwnedFd = File::create("/dev/null").unwrap().into();
-        let build = Some(KernelBuild { command: command.to_owned(), output });
+        let build =
+            Some(KernelBuild { command: command.to_owned(), output, stop: StopFlag::new() });
         KernelSources { directory, cache: place.join("kernels"), build }
     }
 
@@ -403,6 +475,48 @@ mod tests {
         let patched = here(&sources).unwrap();
         assert_eq!(fs::read_to_string(&patched).unwrap(), "patchedCONFIG_A=y\n");
         assert_eq!(host.builds(), 2);
+        // So does a file that git does not know yet, by its content.
+        for content in ["one", "two", "one"] {
+            fs::write(sources.directory.join("new.c"), content).unwrap();
+            here(&sources).unwrap();
+        }
+        assert_eq!(host.builds(), 4);
+    }
+
+    #[test]
+    fn a_signal_ends_a_build_and_leaves_the_trees_and_the_configuration_whole() {
+        let place = tempfile::tempdir().unwrap();
+        let command = "echo changed >>.config && touch ../began && sleep 60 & wait";
+        let mut sources = repository(place.path(), command);
+        let build = sources.build.as_ref().unwrap();
+        let (began, stop) = (place.path().join("began"), build.stop.clone());
+        let raising = std::thread::spawn(move || {
+            while !began.exists() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            stop.raise(SIGTERM);
+        });
+        let host = Listener::default();
+        let failure = sources.build_here(build, None, &host).unwrap_err();
+        raising.join().unwrap();
+        assert!(failure.message().contains("ended by signal 15"), "{failure}");
+        let own = fs::read_to_string(sources.directory.join(".config")).unwrap();
+        assert_eq!(own, "CONFIG_A=y\n");
+        // The flag is still raised: the build of a commit ends, too; its tree can be used again.
+        let name = [PathBuf::from("git:v1")];
+        sources.choose(&name, true, &host).unwrap_err();
+        let build = sources.build.as_mut().unwrap();
+        (build.stop, build.command) = (StopFlag::new(), PACKAGE.to_owned());
+        sources.choose(&name, true, &host).unwrap();
+        // A kill while the tree was being made leaves its record without the directory's number.
+        let trees = fs::read_dir(sources.cache.join("trees")).unwrap().flatten().next().unwrap();
+        let record = trees.path().join("treering-tree.json");
+        let text = fs::read_to_string(&record).unwrap();
+        let history = text.split(",\"inode\"").next().unwrap();
+        fs::write(&record, format!("{history},\"inode\":null}}")).unwrap();
+        sources.build.as_mut().unwrap().command.push_str(" && true");
+        sources.choose(&name, true, &host).unwrap();
+        assert_eq!(fs::read_to_string(&record).unwrap().split(',').count(), 2);
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! Kernels that a build has made, by the places where the make targets of the kernel put them.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+
+use thiserror::Error;
 
 /// Beginnings of the names of packages without the image.
 const OTHER_PACKAGES: [&str; 4] =
@@ -14,28 +17,49 @@ const PACKAGE_FOLDERS: [&str; 5] =
 /// Image of a built tree.
 pub(super) const IMAGE: &str = "arch/x86/boot/bzImage";
 
-/// Places of a kernel that [`made_kernel`] knows, in words.
-pub(super) const NONE_MADE: &str = "the build was successful, but made neither a package with an \
-                                    image (linux-image-*.deb, kernel-*.rpm) nor \
-                                    arch/x86/boot/bzImage";
+/// Reason why a successful build has no kernel.
+#[derive(Debug, PartialEq, Eq, Error)]
+pub(super) enum NoProduct {
+    /// Nothing is at the places that are known.
+    #[error(
+        "the build was successful, but made neither a package with an image (linux-image-*.deb, \
+         kernel-*.rpm) nor arch/x86/boot/bzImage"
+    )]
+    Nothing,
+    /// More than one package was written meanwhile.
+    #[error(
+        "several packages with an image were written during the build, and one is meant \
+         (bisect-step: --kernel names it): {}",
+        packages.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>().join(", ")
+    )]
+    Several {
+        /// The packages.
+        packages: Vec<PathBuf>,
+    },
+}
 
-/// Finds the kernel that a build in this tree has made: the newest package that was written since
-/// then, or else the tree itself with its image.
-pub(super) fn made_kernel(tree: &Path, since: SystemTime) -> Option<PathBuf> {
-    let mut packages: Vec<(SystemTime, PathBuf)> = Vec::new();
+/// Finds the kernel that a build in this tree has made: the package that was written since then, or
+/// else the tree itself with its image.
+///
+/// # Errors
+/// The reason, if there is none, or several packages.
+pub(super) fn made_kernel(tree: &Path, since: SystemTime) -> Result<PathBuf, NoProduct> {
+    let mut packages: BTreeSet<PathBuf> = BTreeSet::new();
     for folder in PACKAGE_FOLDERS {
         for entry in fs::read_dir(tree.join(folder)).into_iter().flatten().flatten() {
             let written = entry.metadata().ok().filter(fs::Metadata::is_file);
             let written = written.and_then(|metadata| metadata.modified().ok());
             let is_meant = is_package_of_image(&entry.file_name().to_string_lossy());
-            packages
-                .extend(written.filter(|&at| is_meant && at >= since).map(|at| (at, entry.path())));
+            packages.extend(written.filter(|&at| is_meant && at >= since).map(|_| entry.path()));
         }
     }
-    if let Some((_, newest)) = packages.into_iter().max() {
-        return Some(newest);
+    let packages: Vec<PathBuf> = packages.into_iter().collect();
+    match packages.as_slice() {
+        [package] => Ok(package.clone()),
+        [] if tree.join(IMAGE).is_file() => Ok(tree.to_owned()),
+        [] => Err(NoProduct::Nothing),
+        _ => Err(NoProduct::Several { packages }),
     }
-    tree.join(IMAGE).is_file().then(|| tree.to_owned())
 }
 
 /// Reports whether this is the file name of a package with an image and its modules.
@@ -51,7 +75,7 @@ fn is_package_of_image(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_package_of_image, made_kernel};
+    use super::{NoProduct, is_package_of_image, made_kernel};
     use std::fs;
     use std::time::Duration;
 
@@ -77,13 +101,18 @@ mod tests {
         let tree = place.path().join("linux");
         fs::create_dir_all(tree.join("arch/x86/boot")).unwrap();
         let now = tree.metadata().unwrap().modified().unwrap();
-        assert_eq!(made_kernel(&tree, now), None);
+        assert_eq!(made_kernel(&tree, now), Err(NoProduct::Nothing));
         let old = place.path().join("linux-image-1_1_amd64.deb");
         let file = fs::File::create(&old).unwrap();
         file.set_modified(now - Duration::from_secs(60)).unwrap();
         fs::write(tree.join("arch/x86/boot/bzImage"), "").unwrap();
-        assert_eq!(made_kernel(&tree, now), Some(tree.clone()));
+        assert_eq!(made_kernel(&tree, now), Ok(tree.clone()));
         file.set_modified(now + Duration::from_secs(60)).unwrap();
-        assert_eq!(made_kernel(&tree, now), Some(tree.join("../linux-image-1_1_amd64.deb")));
+        assert_eq!(made_kernel(&tree, now), Ok(tree.join("../linux-image-1_1_amd64.deb")));
+        // Another build may write beside the tree at the same time.
+        let other = place.path().join("linux-image-2_1_amd64.deb");
+        fs::File::create(&other).unwrap().set_modified(now + Duration::from_secs(9)).unwrap();
+        let why = made_kernel(&tree, now).unwrap_err().to_string();
+        assert!(why.contains("linux-image-1_1") && why.contains("linux-image-2_1"), "{why}");
     }
 }

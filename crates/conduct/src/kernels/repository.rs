@@ -1,15 +1,21 @@
 //! Questions to git about a repository of the kernel.
 
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use treering_model::Fingerprint;
 
 use crate::failure::Failure;
 
 /// Variables by which git would take another repository than that of the directory.
 const OTHER_REPOSITORY: [&str; 4] =
     ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"];
+/// Bytes that are read of a file at once.
+const PIECE_BYTES: usize = 1 << 16;
 /// Digits of an abbreviated hash.
 const SHORT_DIGITS: usize = 12;
 
@@ -81,14 +87,23 @@ impl Repository {
         Ok(if is_fixed { commit } else { Commit { name: moving, ..commit } })
     }
 
-    /// Changes of the working tree that are in no commit, as a patch. Files that git does not know
-    /// are left out.
+    /// Identity of what the working tree has and no commit: changes as a patch, then the names and
+    /// fingerprints of the files that git does not know and does not ignore. Empty for nothing.
     ///
     /// # Errors
-    /// If git cannot tell them.
+    /// If git cannot tell them, or a file cannot be read.
     pub(super) fn changes(&self) -> Result<Vec<u8>, Failure> {
-        run(&self.top, &["diff", "--binary", "--no-ext-diff", "--no-textconv", "HEAD"])?
-            .map_err(|refusal| Failure::environment(refusal.0))
+        let refused = |refusal: GitRefusal| Failure::environment(refusal.0);
+        let asked = ["diff", "--binary", "--no-ext-diff", "--no-textconv", "HEAD"];
+        let mut changes = run(&self.top, &asked)?.map_err(refused)?;
+        let asked = ["ls-files", "--others", "--exclude-standard", "-z"];
+        let others = run(&self.top, &asked)?.map_err(refused)?;
+        for name in others.split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
+            let path = self.top.join(OsStr::from_bytes(name));
+            let print = print_of(&path).map_err(|error| Failure::of_path(&path, &error))?;
+            changes.extend([b"\0", name, b"\0", print.as_bytes()].concat());
+        }
+        Ok(changes)
     }
 
     /// Configuration of the kernel in the working tree, if there is one.
@@ -103,6 +118,26 @@ pub(super) const CONFIGURATION: &str = ".config";
 /// Words of git about what it did not do.
 #[derive(Debug)]
 pub(super) struct GitRefusal(pub(super) String);
+
+/// Fingerprint of the content of a file, of the target of a link, or of nothing for anything else,
+/// such as a repository in the repository.
+fn print_of(path: &Path) -> io::Result<String> {
+    let kind = path.symlink_metadata()?.file_type();
+    let mut print = Fingerprint::new();
+    if kind.is_symlink() {
+        print.add(path.read_link()?.as_os_str().as_bytes());
+    } else if kind.is_file() {
+        let mut file = File::open(path)?;
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            match file.read(&mut piece)? {
+                0 => break,
+                length => print.add(&piece[..length]),
+            }
+        }
+    }
+    Ok(print.text())
+}
 
 /// Runs git in a directory; returns its output, or the words of its refusal.
 ///

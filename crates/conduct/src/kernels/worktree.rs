@@ -24,8 +24,8 @@ const RECORD: &str = "treering-tree.json";
 struct TreeRecord {
     /// Directory with the history of the repository.
     history: PathBuf,
-    /// Number of the directory in its filesystem.
-    inode: u64,
+    /// Number of the directory in its filesystem; `None` while it is made.
+    inode: Option<u64>,
 }
 
 /// Working tree in the cache, locked for this process.
@@ -59,9 +59,7 @@ impl Worktree {
             return Err(Failure::environment(message).hint("wait until it has ended"));
         }
         let record = folder.join(RECORD);
-        let refused = |GitRefusal(why)| {
-            Failure::environment(format!("git cannot check out {}: {why}", commit.name))
-        };
+        let refused = |refusal| not_checked_out(commit, refusal);
         if path.symlink_metadata().is_ok() {
             // Without its own `.git`, git would take the next repository above for the tree.
             let of_git = Repository::find(&path).ok().flatten();
@@ -69,22 +67,49 @@ impl Worktree {
                 it.history == repository.history
                     && it.top.canonicalize().ok() == path.canonicalize().ok()
             });
-            let is_recorded =
-                recorded(&record).is_some_and(|it| identity(&path, repository) == Some(it));
+            let found = recorded(&record);
+            let is_recorded = found.is_some() && found == identity(&path, repository);
+            let was_being_made = found.is_some_and(|it| it.inode.is_none());
+            if was_being_made {
+                // A kill came between: git removes a tree only if it is one of this repository.
+                let words = ["worktree", "remove", "--force", "--force", &path.to_string_lossy()];
+                run(&repository.top, &words)?.map_err(refused)?;
+                return Self::make((&path, lock), &record, (repository, commit), configuration);
+            }
             if !(is_tree && is_recorded) {
                 let message = format!("{} is not the tree that was made here", path.display());
                 return Err(Failure::environment(message).hint("move it away"));
             }
             let words = ["checkout", "--quiet", "--detach", "--force", &commit.hash];
             run(&path, &words)?.map_err(refused)?;
-        } else {
-            let text = path.to_string_lossy();
-            // The repository may still know a tree of this name that was removed.
-            let words = ["worktree", "add", "--quiet", "--force", "--detach", &text, &commit.hash];
-            run(&repository.top, &words)?.map_err(refused)?;
-            let made = serde_json::to_vec(&identity(&path, repository)).unwrap_or_default();
-            fs::write(&record, made).map_err(|error| of_path(&record, &error))?;
+            return Self::configured((path, lock), configuration);
         }
+        Self::make((&path, lock), &record, (repository, commit), configuration)
+    }
+
+    /// Makes the tree, recorded before and after.
+    fn make(
+        (path, lock): (&Path, File),
+        record: &Path,
+        (repository, commit): (&Repository, &Commit),
+        configuration: &[u8],
+    ) -> Result<Self, Failure> {
+        let write = |made: &TreeRecord| {
+            let text = serde_json::to_vec(made).unwrap_or_default();
+            fs::write(record, text).map_err(|error| Failure::of_path(record, &error))
+        };
+        write(&TreeRecord { history: repository.history.clone(), inode: None })?;
+        let text = path.to_string_lossy();
+        // The repository may still know a tree of this name that was removed.
+        let words = ["worktree", "add", "--quiet", "--force", "--detach", &text, &commit.hash];
+        run(&repository.top, &words)?.map_err(|refusal| not_checked_out(commit, refusal))?;
+        identity(path, repository).map_or(Ok(()), |made| write(&made))?;
+        Self::configured((path.to_owned(), lock), configuration)
+    }
+
+    /// Puts the configuration into the tree, and removes the image of the last build.
+    fn configured((path, lock): (PathBuf, File), configuration: &[u8]) -> Result<Self, Failure> {
+        let of_path = |path: &Path, error: &io::Error| Failure::of_path(path, error);
         let file = path.join(CONFIGURATION);
         if configuration.is_empty() {
             // The last build had one, which is not that of this key.
@@ -100,11 +125,15 @@ impl Worktree {
     }
 }
 
+fn not_checked_out(commit: &Commit, GitRefusal(why): GitRefusal) -> Failure {
+    Failure::environment(format!("git cannot check out {}: {why}", commit.name))
+}
+
 /// Identity of a directory as the working tree of a repository.
 fn identity(path: &Path, repository: &Repository) -> Option<TreeRecord> {
     let metadata = path.symlink_metadata().ok().filter(fs::Metadata::is_dir)?;
     let history = repository.history.clone();
-    Some(TreeRecord { history, inode: metadata.ino() })
+    Some(TreeRecord { history, inode: Some(metadata.ino()) })
 }
 
 fn remove_if_there(file: &Path) -> io::Result<()> {

@@ -3,7 +3,7 @@
 use treering_model::Variant;
 use treering_observe::FunctionName;
 
-use super::kernels::{KernelChoice, count_instructions, under_kernels};
+use super::kernels::{KernelChoice, emulate, under_kernels};
 use super::{Machine, ObservedIn, Observing, Plan, Stopping};
 use crate::failure::Failure;
 
@@ -14,8 +14,9 @@ pub struct PlanChanges {
     pub kernels: Vec<KernelChoice>,
     /// Machine that runs the kernels of the variants: a guest, or this one after a reboot.
     pub machine: Option<Machine>,
-    /// True if guests count instructions.
-    pub counts_instructions: bool,
+    /// True if guests are emulated and count instructions, false if they are emulated and do not;
+    /// `None` for what the plan and this machine decide.
+    pub counts_instructions: Option<bool>,
     /// Number of rounds.
     pub rounds: Option<u32>,
     /// Target time of a phase in seconds; the warm-up sizes every job for it.
@@ -56,9 +57,7 @@ impl Plan {
         }
         self.refuse_commands_in_guests()?;
         self.conditions.machine = machine.unwrap_or(self.conditions.machine);
-        if *counts_instructions {
-            count_instructions(self, kernels.is_empty())?;
-        }
+        counts_instructions.map_or(Ok(()), |counts| emulate(self, counts))?;
         if let Some(rounds) = rounds.filter(|_| !is_quick) {
             self.stopping = Stopping::Fixed { rounds };
         }

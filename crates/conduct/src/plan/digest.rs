@@ -211,7 +211,7 @@ impl DigestWriter {
         if let Some(guest) = &variant.guest {
             self.word("guest");
             self.path(&guest.kernel);
-            self.number(u64::from(guest.cpus));
+            self.number(u64::from(guest.cpus.unwrap_or_default()));
             self.number(guest.memory_bytes);
             self.word(guest.disk.name());
             self.word(guest.accelerator.map_or("", Accelerator::name));

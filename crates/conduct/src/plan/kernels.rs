@@ -1,5 +1,5 @@
 //! Kernels of variants: runs each variant under each of several kernels, in guests or by reboots.
-//! Also guests whose clocks count instructions.
+//! Also the execution method of guests that is chosen outside of the plan.
 
 use std::path::{Path, PathBuf};
 
@@ -69,26 +69,31 @@ pub(super) fn under_kernels(
     }
 }
 
-/// Makes the clocks of every guest count instructions; `are_described` is true if the plan
-/// describes the guests.
-pub(super) fn count_instructions(plan: &mut Plan, are_described: bool) -> Result<(), Failure> {
+/// Emulates every guest: with a clock that counts instructions, or with that of the host.
+///
+/// # Errors
+/// When a variant runs in no guest, or its guest is described otherwise.
+pub(crate) fn emulate(plan: &mut Plan, counts_instructions: bool) -> Result<(), Failure> {
+    let (option, accelerator) = if counts_instructions {
+        ("--icount", Accelerator::Icount)
+    } else {
+        ("--no-icount", Accelerator::Tcg)
+    };
     let usage = |message: String, hint: &str| Failure::usage(message).hint(hint);
     for variant in &mut plan.variants {
         let Some(guest) = &mut variant.guest else {
-            let message = format!("--icount: '{}' runs in no guest", variant.name);
+            let message = format!("{option}: '{}' runs in no guest", variant.name);
             return Err(usage(message, "give --kernel FILE: its guest has such a clock"));
         };
         if guest.accelerator == Some(Accelerator::Kvm) {
-            let message = "--icount: with KVM, instructions cannot be counted".to_owned();
+            let message = format!("{option}: with KVM, instructions are not counted");
             return Err(usage(message, "leave `accelerator` out of [guest]"));
         }
-        // The default number of CPUs of a guest that the plan does not describe is not a request.
-        if are_described && guest.cpus > 1 {
-            let message = "--icount: instructions are counted on one CPU only".to_owned();
+        if counts_instructions && guest.cpus.is_some_and(|cpus| cpus > 1) {
+            let message = format!("{option}: instructions are counted on one CPU only");
             return Err(usage(message, "write cpus = 1 in [guest]"));
         }
-        guest.accelerator = Some(Accelerator::Icount);
-        guest.cpus = 1;
+        guest.accelerator = Some(accelerator);
     }
     Ok(())
 }

@@ -36,7 +36,7 @@ pub(crate) use foreseen::{foreseen, metric_hint};
 pub(crate) use job_engine::HEAT_HALF_LIFE_SECONDS;
 pub use job_engine::{JobEngine, JobPayload, TimedCalls};
 pub use kernels::KernelChoice;
-pub(crate) use kernels::with_kernel;
+pub(crate) use kernels::{emulate, with_kernel};
 pub(crate) use launch::{JobOfRanks, job_of_ranks};
 pub use launch::{Launch, RANK_TIMEOUT_SECONDS, RANKS_MAX};
 pub(crate) use observing::function_names;
@@ -62,6 +62,8 @@ pub struct Plan {
     pub guest: Option<GuestSpec>,
     /// Run that ages the filesystems of variants with an age; it ends at the highest age.
     pub aging: Option<PlannedJob>,
+    /// Command for `sh -c` that builds the kernels of variants that name a commit.
+    pub build: Option<String>,
     /// Jobs to run on each variant.
     pub jobs: Vec<PlannedJob>,
     /// Stopping rule.
@@ -387,6 +389,7 @@ impl fmt::Debug for Plan {
             .field("variants", &self.variants)
             .field("guest", &self.guest)
             .field("aging", &self.aging)
+            .field("build", &self.build)
             .field("jobs", &self.jobs)
             .field("stopping", &self.stopping)
             .field("conditions", &self.conditions)

@@ -110,6 +110,7 @@ pub fn quick_plan(options: &QuickOptions, lab: &Lab) -> Result<Plan, Failure> {
         variants,
         guest: None,
         aging: None,
+        build: None,
         jobs,
         stopping,
         conditions: Conditions {

@@ -118,7 +118,7 @@ impl Plan {
             .put("remount", conditions.remount)
             .put_raw("settle-seconds", conditions.settle_seconds.to_string());
         let machine = Some(conditions.machine).filter(|machine| *machine != Machine::Guest);
-        keys.put_some("machine", machine.map(Machine::name));
+        keys.put_some("machine", machine.map(Machine::name)).put_some("build", self.build.as_ref());
         keys
     }
 }
@@ -153,7 +153,7 @@ fn aging(planned: &PlannedJob) -> SectionKeys {
 fn guest(guest: &GuestSpec) -> SectionKeys {
     let mut keys = SectionKeys::default();
     let timeout = guest.timeout_seconds;
-    keys.put("cpus", guest.cpus)
+    keys.put_some("cpus", guest.cpus)
         .put("memory", size(guest.memory_bytes))
         .put("disk", guest.disk.name())
         .put_some("accelerator", guest.accelerator.map(Accelerator::name))

@@ -90,6 +90,7 @@ pub(super) fn plan_of_runs(
         )],
         guest: None,
         aging: None,
+        build: None,
         jobs: vec![planned],
         stopping: Stopping::Fixed { rounds: u32::try_from(trials.len()).unwrap_or(u32::MAX) },
         conditions: Conditions { warm_up: false, seed, ..Conditions::default() },

@@ -36,7 +36,6 @@ fn examples_can_be_read_and_match_their_questions() {
     let names = |plan: &str| -> Vec<&str> {
         plans[plan].variants.iter().map(|variant| variant.name.as_str()).collect()
     };
-    assert_eq!(plans.len(), 44);
     let crypt = &plans["dm-crypt-workqueues"].variants;
     assert!(crypt[..2].iter().all(|variant| variant.settings.layers.len() == 1));
     assert_ne!(crypt[0].settings.layers, crypt[1].settings.layers);

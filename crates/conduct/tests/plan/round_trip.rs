@@ -154,7 +154,10 @@ fn guest() -> impl Strategy<Value = GuestSpec> {
         |(kernel, cpus, memory_mib, disk, accelerator, timeout_seconds, (append, root))| {
             GuestSpec {
                 kernel,
-                cpus: if accelerator == Some(Accelerator::Icount) { 1 } else { cpus },
+                cpus: match accelerator {
+                    Some(Accelerator::Icount) => (cpus > 9).then_some(1),
+                    _ => (cpus > 3).then_some(cpus),
+                },
                 memory_bytes: memory_mib << 20,
                 disk,
                 accelerator,
@@ -317,6 +320,7 @@ fn plan() -> impl Strategy<Value = Plan> {
         jobs: unique::<PlannedJob>(jobs, |job| &mut job.name),
         guest,
         aging: None,
+        build: None,
         stopping: how.0,
         conditions: how.1,
         observing: how.2,

@@ -51,6 +51,7 @@ impl ResultStore for Memory {
             trial: trial.beginning.trial,
             cell: trial.beginning.cell.clone().unwrap(),
             is_result: trial.ending == Ending::Completed,
+            has_failed: matches!(trial.ending, Ending::Failed { .. }),
             is_excluded: false,
         });
         Ok(stored.collect())

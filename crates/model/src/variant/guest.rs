@@ -13,7 +13,8 @@ crate::named_enum! {
         Kvm = "kvm",
         /// TCG: translated by QEMU.
         Tcg = "tcg",
-        /// TCG with a clock that counts instructions: 2 ns each, idle time is skipped.
+        /// TCG with a clock that counts instructions: 2 ns each; only idle time is time of the
+        /// host.
         Icount = "icount",
     }
 }
@@ -70,13 +71,14 @@ pub const REBOOT_KERNEL_FACT: &str = "reboot.kernel";
 pub struct GuestSpec {
     /// Path of the kernel: a package, an image or a build tree.
     pub kernel: PathBuf,
-    /// Number of CPUs.
-    pub cpus: u16,
+    /// Number of CPUs; `None` for the default of the execution method.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u16>,
     /// Memory size in bytes.
     pub memory_bytes: u64,
     /// Disk interface.
     pub disk: GuestDisk,
-    /// Execution method; `None` for the best one that boots this kernel.
+    /// Execution method; `None` for KVM where this kernel boots with it, else emulation.
     pub accelerator: Option<Accelerator>,
     /// Timeout in seconds of the boot and of silence, after which the guest counts as hung.
     pub timeout_seconds: u32,
@@ -105,8 +107,23 @@ impl GuestSpec {
     /// Fact with the words that were added to the kernel's command line.
     pub const APPEND_FACT: &str = "guest.append";
 
+    /// Fact with the seconds from the start of the emulator until the guest could begin its trial,
+    /// on the clock of the host.
+    pub const BOOT_SECONDS_FACT: &str = "host.boot_seconds";
+
+    /// Fact with the seconds of the trial on the clock of the host, which differ from those of the
+    /// guest where that counts instructions.
+    pub const TRIAL_SECONDS_FACT: &str = "host.trial_seconds";
+
     /// Default timeout in seconds, sufficient for an emulated guest on a busy machine.
     pub const TIMEOUT_SECONDS: u32 = 180;
+
+    /// Number of CPUs under this execution method: 2 by default, and 1 where instructions are
+    /// counted, which QEMU does on one CPU only.
+    pub fn cpus_under(&self, accelerator: Accelerator) -> u16 {
+        let default = if accelerator == Accelerator::Icount { 1 } else { 2 };
+        self.cpus.unwrap_or(default)
+    }
 
     /// Facts about the disks that differ from the defaults, by name.
     pub fn disk_facts(&self) -> Vec<(&'static str, String)> {
@@ -120,7 +137,7 @@ impl GuestSpec {
     pub fn new(kernel: PathBuf) -> Self {
         Self {
             kernel,
-            cpus: 2,
+            cpus: None,
             memory_bytes: 1 << 30,
             disk: GuestDisk::default(),
             accelerator: None,

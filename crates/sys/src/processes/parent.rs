@@ -35,6 +35,12 @@ pub fn terminate(child: &Child) {
     }
 }
 
+/// Sends SIGTERM to a program started with [`leave_with_parent`] and its process group.
+pub fn terminate_group(child: &Child) {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let _ended_already = pid.map(|pid| kill_process_group(pid, Signal::TERM));
+}
+
 /// Kills a program started with [`leave_with_parent`] and its process group.
 pub fn kill_group(child: &Child) {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);

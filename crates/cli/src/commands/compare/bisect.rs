@@ -4,7 +4,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-use treering_conduct::{BisectOptions, BisectStep, PlanEnd, PlanOptions, bisect_step, carry_out};
+use treering_conduct::{
+    BisectOptions, BisectStep, PlanEnd, PlanOptions, bisect_step, carry_out, watch_signals,
+};
 use treering_sys::has_panicked;
 
 use super::kernels::kernel_sources;
@@ -65,13 +67,15 @@ fn code_for_git(code: ExitCode) -> ExitCode {
 
 fn step(args: &BisectStepArgs) -> Result<Answer, Failure> {
     let lab = lab::open();
+    let signals = watch_signals()?;
     let threshold = args.threshold.as_deref().map(|text| percentage("--threshold", text));
     let options = BisectOptions {
         plan_file: args.plan.clone(),
         good: args.good.clone(),
         kernel: args.kernel.clone(),
-        sources: kernel_sources(args.build.as_deref())?,
+        sources: kernel_sources(args.build.as_deref(), signals.flag())?,
         rounds: args.rounds.map(u32::from),
+        counts_instructions: args.no_icount.then_some(false),
         threshold: threshold.transpose()?,
     };
     // The variants boot other kernels, so their filesystems are made here but not mounted.

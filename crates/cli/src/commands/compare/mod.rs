@@ -56,9 +56,13 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         if args.print_plan || args.resume { None } else { Some(&rehearsal) };
     // An error of a plan file is reported before a kernel is built, which can take an hour.
     let read = |path: &PathBuf| read_plan(path, args.full_size, rehearsal);
-    let read = args.plan.as_ref().map(read).transpose()?;
+    let mut read = args.plan.as_ref().map(read).transpose()?;
     let given = args.plan.is_none().then(|| quick::options(&args.quick)).transpose()?;
-    let chosen = kernels::chosen(&args.quick, !is_shown_only)?;
+    let mut chosen = kernels::chosen(&args.quick, !is_shown_only, signals.flag())?;
+    if let Some(plan) = &mut read {
+        let found = kernels::found(plan, &args.quick, !is_shown_only, signals.flag())?;
+        chosen.unbuilt.extend(found);
+    }
     if !chosen.unbuilt.is_empty() {
         if args.print_plan {
             return Err(Failure::usage(chosen.unbuilt.join("\n"))
@@ -113,7 +117,8 @@ fn changes(args: &CompareArgs, kernels: Vec<KernelChoice>) -> PlanChanges {
     PlanChanges {
         kernels,
         machine: args.quick.machine,
-        counts_instructions: args.quick.icount,
+        counts_instructions: (args.quick.icount || args.quick.no_icount)
+            .then_some(args.quick.icount),
         rounds: args.quick.rounds.map(u32::from),
         phase_seconds: args.quick.phase_seconds.map(u32::from),
         observing: ObservingChanges {

@@ -9,7 +9,9 @@ use treering_conduct::watch::{AnchorChanges, ChangedFact, SeriesStore};
 use treering_conduct::{
     EarlierTrial, MeasuredVariant, RecordedTrial, ResultStore, Standing, StoredCell, WarmUpTrial,
 };
-use treering_model::{AnnotationKind, Caution, Ending, Trial, TrialId, TrialSink};
+use treering_model::{
+    Accelerator, AnnotationKind, Caution, Ending, GuestSpec, Trial, TrialId, TrialSink,
+};
 use treering_store::{Filter, LoadDetail, Store, TrialState, TrialSummary};
 
 use super::judging::standing;
@@ -107,6 +109,7 @@ impl ResultStore for PlanStore<'_> {
                     TrialState::Running => false,
                     TrialState::Ended(ending) => *ending != Ending::Interrupted,
                 },
+                has_failed: matches!(&trial.state, TrialState::Ended(Ending::Failed { .. })),
                 is_excluded: trial.excluded.is_some(),
             })
         };
@@ -119,14 +122,22 @@ impl ResultStore for PlanStore<'_> {
             store.load_many(trials, LoadDetail::Headlines).map_err(|error| failure(&error))?;
         trials.retain(|trial| trial.ending == Ending::Completed);
         let number = |trial: &Trial, name: &str| trial.fact(name)?.parse().ok();
-        let warm_up = |trial: Trial| WarmUpTrial {
-            free_bytes: number(&trial, "filesystem.free_bytes"),
-            free_inodes: number(&trial, "filesystem.free_inodes"),
-            phases: trial
-                .phases
-                .into_iter()
-                .map(|phase| (phase.name, phase.wall_ns as f64 / 1e9))
-                .collect(),
+        let warm_up = |trial: Trial| {
+            // Host seconds of a second of the guest.
+            let scale = match seconds(&trial, GuestSpec::TRIAL_SECONDS_FACT) {
+                Some(host_seconds) if trial.wall_ns > 0 => {
+                    host_seconds / (trial.wall_ns as f64 / 1e9)
+                }
+                _ => 1.0,
+            };
+            let phases = trial.phases.iter();
+            let phases = phases.map(|it| (it.name.clone(), it.wall_ns as f64 / 1e9 * scale));
+            WarmUpTrial {
+                free_bytes: number(&trial, "filesystem.free_bytes"),
+                free_inodes: number(&trial, "filesystem.free_inodes"),
+                phases: phases.collect(),
+                boot_seconds: seconds(&trial, GuestSpec::BOOT_SECONDS_FACT).unwrap_or_default(),
+            }
         };
         Ok(trials.into_iter().map(warm_up).collect())
     }
@@ -146,11 +157,25 @@ impl ResultStore for PlanStore<'_> {
         let ids: Vec<TrialId> = trials.iter().map(|trial| trial.trial).collect();
         let trials =
             store.load_many(&ids, LoadDetail::Headlines).map_err(|error| failure(&error))?;
-        let earlier = trials.into_iter().map(|trial| EarlierTrial {
-            parameters: trial.beginning.parameters,
-            seconds: trial.wall_ns as f64 / 1e9,
+        let earlier = trials.into_iter().map(|trial| {
+            let of_guest = seconds(&trial, GuestSpec::TRIAL_SECONDS_FACT)
+                .zip(seconds(&trial, GuestSpec::BOOT_SECONDS_FACT));
+            let of_host = trial.wall_ns as f64 / 1e9;
+            EarlierTrial {
+                seconds: of_guest.map_or(of_host, |(trial, boot)| trial + boot),
+                is_of_guest: trial.fact(Accelerator::FACT).is_some(),
+                parameters: trial.beginning.parameters,
+            }
         });
         Ok(earlier.collect())
+    }
+
+    fn boots(&self, limit: usize) -> Result<Vec<f64>, Failure> {
+        let Some(store) = open_to_read(self.named).ok().flatten() else { return Ok(Vec::new()) };
+        let facts =
+            store.facts(&[GuestSpec::BOOT_SECONDS_FACT]).map_err(|error| failure(&error))?;
+        let boots = facts.iter().take(limit).filter_map(|(_, fact)| fact.value.parse().ok());
+        Ok(boots.filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0).collect())
     }
 
     fn standing(
@@ -174,6 +199,12 @@ impl ResultStore for PlanStore<'_> {
         refuse_under_test(named, under_test)?;
         Ok(Some(named.to_owned()))
     }
+}
+
+/// Fact of a trial with a time in seconds.
+fn seconds(trial: &Trial, name: &str) -> Option<f64> {
+    let seconds: f64 = trial.fact(name)?.parse().ok()?;
+    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
 }
 
 impl SeriesStore for PlanStore<'_> {

@@ -15,7 +15,7 @@ use treering_engine::HANDICAP_PERCENT_MAX;
 use treering_model::nearest::nearest;
 use treering_model::{Accelerator, AgedTree, GuestDisk};
 
-use super::tree::{Entry, Key, Placed, Value, ValueError};
+use super::tree::{Entry, Key, Placed, Script, Value, ValueError};
 use super::values::{
     AbsolutePath, AgeInOperations, BlockDevices, CacheModeName, Choice, CipherName, Command,
     ComparedRounds, Datum, DirectoryName, DiskName, FilesystemName, ImageName, JobName,
@@ -40,6 +40,7 @@ pub(super) struct PlanTable {
     pub(super) remount: Key<bool>,
     pub(super) settle_seconds: Key<Number<0, 8_640_000>>,
     pub(super) machine: Key<Choice<Machine>>,
+    pub(super) build: Key<Script>,
     pub(super) baseline: Key<VariantName>,
     pub(super) ranks: Key<RankCount>,
     pub(super) launcher: Key<OneOrMany<String>>,

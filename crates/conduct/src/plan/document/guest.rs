@@ -19,8 +19,8 @@ const PACKAGES: [&str; 2] = [".deb", ".rpm"];
 /// Guest of a section, with an empty path as its kernel.
 pub(super) fn guest(section: &GuestTable) -> Result<GuestSpec, Fault> {
     let default = GuestSpec::new(PathBuf::new());
-    let mut spec = GuestSpec {
-        cpus: section.cpus.value().map_or(default.cpus, WholeNumber::small),
+    let spec = GuestSpec {
+        cpus: section.cpus.value().map(WholeNumber::small),
         memory_bytes: section.memory.value().map_or(default.memory_bytes, |memory| memory.0),
         disk: section.disk.value().map_or(default.disk, |disk| disk.0),
         accelerator: section.accelerator.value().map(|accelerator| accelerator.0),
@@ -36,12 +36,11 @@ pub(super) fn guest(section: &GuestTable) -> Result<GuestSpec, Fault> {
         ..default
     };
     check_disk(section, &spec)?;
-    if let (Some(Accelerator::Icount), Some(value)) = (spec.accelerator, &section.accelerator) {
-        if section.cpus.is_some() && spec.cpus > 1 {
-            let message = "instructions are counted on one CPU only";
-            return Err(value.fault(message, "").hint("write cpus = 1"));
-        }
-        spec.cpus = 1;
+    if let (Some(Accelerator::Icount), Some(value)) = (spec.accelerator, &section.accelerator)
+        && spec.cpus.is_some_and(|cpus| cpus > 1)
+    {
+        let message = "instructions are counted on one CPU only";
+        return Err(value.fault(message, "").hint("write cpus = 1"));
     }
     Ok(spec)
 }
@@ -127,6 +126,26 @@ pub(super) fn machine(top: &PlanTable, variants: &[Variant]) -> Result<Machine, 
     Err(value.fault(message, "").hint(hint))
 }
 
+/// Checks that a plan whose variants name commits says how to build them, and no other does.
+pub(super) fn commits_are_built(top: &PlanTable) -> Result<(), Fault> {
+    let sections = top.variant.iter().flat_map(|sections| &sections.0);
+    let mut kernels = sections.filter_map(|section| section.kernel.as_ref());
+    match (kernels.find(|kernel| is_commit(Path::new(kernel.text()))), &top.build) {
+        (Some(kernel), None) => {
+            let message =
+                format!("{} is a commit, and nothing says how to build it", quoted(kernel));
+            let hint = "write build = \"make -s -j8 olddefconfig bindeb-pkg\" above the sections";
+            Err(kernel.fault(message, "").hint(hint))
+        }
+        (None, Some(build)) => {
+            let message = "no variant has a kernel that is built";
+            let hint = "name a commit: kernel = \"git:v6.11\"; or leave `build` out";
+            Err(build.key_fault(message, "").hint(hint))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Kernel of a variant: the release that must be running, or a guest with its own kernel.
 pub(super) fn kernel_and_guest(
     section: &VariantTable,
@@ -140,17 +159,15 @@ pub(super) fn kernel_and_guest(
         let hint = "write kernel = \"linux-image-….deb\", or leave `guest` out";
         return Err(stray.key_fault(message, "").hint(hint));
     };
-    if kernel.contains('/') || PACKAGES.iter().any(|end| kernel.ends_with(end)) {
+    let is_file = kernel.contains('/') || PACKAGES.iter().any(|end| kernel.ends_with(end));
+    let is_commit = is_commit(Path::new(kernel.text()));
+    if is_commit || is_file {
         let own = own.map(|own| guest(own)).transpose()?;
         let spec = own.or_else(|| shared.cloned());
         let spec = spec.unwrap_or_else(|| GuestSpec::new(PathBuf::new()));
-        let base = known.base_dir.as_deref().unwrap_or(Path::new(""));
+        // A commit is found in the repository of the current directory.
+        let base = known.base_dir.as_deref().filter(|_| !is_commit).unwrap_or(Path::new(""));
         return Ok((None, Some(GuestSpec { kernel: base.join(kernel.text()), ..spec })));
-    }
-    if is_commit(Path::new(kernel.text())) {
-        let message = format!("{} is built on the command line only", quoted(kernel));
-        let hint = "leave `kernel` out, and give --kernel git:REVISION --build CMD with the plan";
-        return Err(kernel.fault(message, "").hint(hint));
     }
     if let Some(stray) = own {
         let message = format!("{} names a kernel that runs already", quoted(kernel));

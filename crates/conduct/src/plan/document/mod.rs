@@ -102,6 +102,7 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     let shared = device::shared(top.device.as_ref(), top.disk.as_ref())?;
     let guest = top.guest.as_ref().map(|section| guest::guest(section)).transpose()?;
     let variants = variant::variants(&top, &end, (&shared, guest.as_ref()), known)?;
+    guest::commits_are_built(&top)?;
     let conditions = conditions(&top, &variants)?;
     let observing = observing::observing(&top)?;
     let mut jobs = job::jobs(&top, known)?;
@@ -116,12 +117,14 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     let judging = report::judging(&top, &jobs)?;
     let stopping = ending::stopping(&top, family(&variants, &jobs, &judging))?;
     rehearsal::rehearse_variants(&top, (&shared, guest.as_ref()), known)?;
+    let build = top.build.as_ref().map(|command| command.value.0.clone());
     Ok(Plan {
         name,
         question,
         variants,
         guest,
         aging,
+        build,
         jobs,
         stopping,
         conditions,

@@ -129,8 +129,8 @@ pub struct FinishedBoot {
     pub end: GuestEnd,
     /// Text of the console.
     pub console: String,
-    /// True if the guest came up and was given its job.
-    pub had_its_job: bool,
+    /// Time until the guest came up and was given its job; `None` if it was not.
+    pub ready_after: Option<Duration>,
 }
 
 impl FinishedBoot {
@@ -138,7 +138,7 @@ impl FinishedBoot {
     /// that it cannot begin.
     pub fn chance_failure(&self) -> Option<&str> {
         match &self.end {
-            GuestEnd::Broken { why } if !self.had_its_job => {
+            GuestEnd::Broken { why } if self.ready_after.is_none() => {
                 (!self.console.contains(CANNOT_BEGIN)).then_some(why)
             }
             _ => None,
@@ -180,12 +180,12 @@ struct RunningGuest {
     errors: File,
     /// Incomplete line received from the port.
     unread: Vec<u8>,
-    /// Times of its threads when the trial began.
-    at_begin: ThreadTimes,
+    /// Times of its threads when the trial began, and that moment.
+    at_begin: (ThreadTimes, Instant),
     /// Start of the guest, and its last message.
     since: (GuestInstant, GuestInstant),
-    /// True once it has been given its job.
-    had_its_job: bool,
+    /// Time until it was given its job; `None` before that.
+    ready_after: Option<Duration>,
 }
 
 impl Drop for RunningGuest {
@@ -222,14 +222,16 @@ impl BootParameters<'_> {
             Accelerator::Icount => ("tcg,thread=single", "max"),
         };
         if self.accelerator == Accelerator::Icount {
-            command.args(["-icount", "shift=1,sleep=off"]);
+            // While the guest idles its clock is that of the host: a wait for the disk takes as
+            // long as it does, instead of any number of timer ticks.
+            command.args(["-icount", "shift=1,sleep=on"]);
         }
         let environment = self.root.map_or("", |_| ENVIRONMENT);
         let line = [COMMAND_LINE, environment, &self.spec.append, "--", ARGUMENT];
         let line = line.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ");
         command
             .args(["-accel", accelerator, "-machine", "q35", "-cpu", cpu])
-            .args(["-smp", &self.spec.cpus.to_string()])
+            .args(["-smp", &self.spec.cpus_under(self.accelerator).to_string()])
             .args(["-m", &format!("{}M", self.spec.memory_bytes >> 20)])
             .args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"])
             .args(["-kernel", &path_of(&self.bootable.kernel)])
@@ -265,9 +267,9 @@ impl BootParameters<'_> {
             console,
             errors,
             unread: Vec::new(),
-            at_begin: ThreadTimes::default(),
+            at_begin: (ThreadTimes::default(), Instant::now()),
             since: (GuestInstant::of_start(), GuestInstant::of_start()),
-            had_its_job: false,
+            ready_after: None,
         })
     }
 
@@ -284,7 +286,7 @@ impl BootParameters<'_> {
         let mut running = self.start().map_err(cannot)?;
         let end = self.follow(&mut running, job, stop, take)?;
         let console = console::whole(&mut running.console);
-        Ok(FinishedBoot { end, console, had_its_job: running.had_its_job })
+        Ok(FinishedBoot { end, console, ready_after: running.ready_after })
     }
 
     /// Follows a guest to its end.
@@ -372,7 +374,7 @@ impl BootParameters<'_> {
         let (start, last) = running.since;
         let seconds = self.spec.timeout_seconds;
         let timeout = Duration::from_secs(seconds.into());
-        if !running.had_its_job && start.is_past(timeout, pid) {
+        if running.ready_after.is_none() && start.is_past(timeout, pid) {
             return Some(format!("the guest was not ready {seconds} s after its start"));
         }
         // The heartbeat arrives every two seconds.
@@ -394,21 +396,33 @@ fn path_of(file: &File) -> String {
 }
 
 impl RunningGuest {
-    /// Facts about the emulator's threads at the end of a trial, from its beginning on.
+    /// Facts about the emulator's threads at the end of a trial, from its beginning on, and the
+    /// times on the host's clock.
     fn thread_facts(&mut self, event: &TrialEvent) -> Option<Vec<Fact>> {
         let now = || ThreadTimes::of_process(self.child.id());
         match event {
             TrialEvent::Began(_) => {
-                self.at_begin = now();
+                self.at_begin = (now(), Instant::now());
                 None
             }
-            TrialEvent::Ended { .. } => Some(now().facts_since(self.at_begin)),
+            TrialEvent::Ended { .. } => {
+                let (threads, began) = self.at_begin;
+                let mut facts = now().facts_since(threads);
+                let fact = |name: &str, time: Duration| Fact {
+                    name: name.to_owned(),
+                    value: format!("{:.3}", time.as_secs_f64()),
+                };
+                facts.push(fact(GuestSpec::TRIAL_SECONDS_FACT, began.elapsed()));
+                let boot = self.ready_after;
+                facts.extend(boot.map(|boot| fact(GuestSpec::BOOT_SECONDS_FACT, boot)));
+                Some(facts)
+            }
             _ => None,
         }
     }
 
     fn send_job(&mut self, job: &GuestJob) -> io::Result<()> {
-        self.had_its_job = true;
+        self.ready_after = Some(self.since.0.wall());
         let mut line = serde_json::to_vec(job)?;
         line.push(b'\n');
         match self.port.write_all(&line) {

@@ -213,7 +213,9 @@ impl ComparisonCautionCode {
         match self {
             Self::NothingInCommon => "run the same workload on both variants",
             Self::AcceleratorsDiffer => "write accelerator = \"tcg\" in [guest] of the plan",
-            Self::FailedTrial => "find out why with `treering show`, and repeat the round",
+            Self::FailedTrial => {
+                "find out why with `treering show`; `treering compare --resume` runs it again"
+            }
             Self::UnequalWork => {
                 "give both variants the same parameters and enough space to finish; until then do \
                  not compare totals"

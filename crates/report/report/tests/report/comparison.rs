@@ -282,8 +282,8 @@ fn what_emulated_guests_measure_is_told_once_above_the_verdict_and_is_no_caution
         compare(&ext4, &[xfs], &ComparisonTerms::default()).unwrap()
     };
     for (accelerator, told) in [
-        (Accelerator::Icount, Some("Emulated guests: times are instructions, 2 ns each.")),
-        (Accelerator::Tcg, Some("Emulated guests (TCG): what is computed takes many times")),
+        (Accelerator::Icount, Some("Emulated: instructions, not time: 2 ns each, on one CPU.")),
+        (Accelerator::Tcg, Some("Emulated, without counting instructions (TCG): what is")),
         (Accelerator::Kvm, None),
     ] {
         let outcome = emulated(accelerator);
@@ -294,7 +294,7 @@ fn what_emulated_guests_measure_is_told_once_above_the_verdict_and_is_no_caution
             let format = ALL.iter().find(|format| format.name() == "plain").unwrap();
             let text = rendered(&page(&outcome, &view), *format);
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert_eq!(text.matches("Emulated guests").count(), usize::from(told.is_some()));
+            assert_eq!(text.matches("Emulated").count(), usize::from(told.is_some()));
             if let Some(told) = told {
                 let verdict = text.find("xfs against ext4, compilebench").unwrap();
                 assert!(text.find(told).unwrap() < verdict, "{text}");

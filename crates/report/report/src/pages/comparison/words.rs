@@ -141,11 +141,11 @@ pub(super) fn emulated(outcome: &Outcome) -> Option<&'static str> {
     let used = names.filter_map(|name| Accelerator::ALL.iter().find(|one| one.name() == name));
     match used.max_by_key(|accelerator| **accelerator as u8)? {
         Accelerator::Icount => Some(
-            "Emulated guests: times are instructions, 2 ns each. They say how much a phase \
-             computes, and nothing where it waits for its disk or a timer.",
+            "Emulated: instructions, not time: 2 ns each, on one CPU. They say how much a phase \
+             computes; only where it waits for its disk or a timer is it time.",
         ),
         Accelerator::Tcg => Some(
-            "Emulated guests (TCG): what is computed takes many times as long as on hardware, and \
+            "Emulated, without counting instructions (TCG): what is computed takes many times as long as on hardware, and \
              the disk does not. Ratios of computing hold by their direction, those of waiting do \
              not carry over.",
         ),
