@@ -19,12 +19,12 @@ use treering_lab::{
 use treering_observe::block_trace::StaleInstance;
 use treering_report::pages::machine::lab as page;
 
-use super::compare::Terminal;
 use super::{clean, output};
 use crate::arguments::{DiskArgs, LabVerb, OutputArgs, size};
 use crate::classic_output::say as note;
 use crate::failure::Failure;
 use crate::places;
+use crate::terminal::Terminal;
 use treering_sys::is_root;
 
 /// Runs a subcommand of `treering lab`.

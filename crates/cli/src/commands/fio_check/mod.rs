@@ -19,12 +19,13 @@ use treering_report::pages::tools::fio_check::{
 };
 use treering_script::{Job, Settings};
 
-use super::compare::{PlanStore, Terminal};
 use super::output;
 use super::trial::outline;
 use crate::arguments::{AnyRunArgs, CheckArgs, NativeRunArgs, OutputArgs, settings};
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
+use crate::storage::run_store;
+use crate::terminal::Terminal;
 
 /// Maximum number of requests of a job that are compared.
 const REQUESTS_MAX: usize = 200_000;
@@ -107,7 +108,7 @@ impl Runner<'_> {
             ..TrialRequest::new(&Fio, job, EngineOptions::new(LatencyMode::All, payload, 1))
         };
         let progress = Arc::new(RunProgress::new());
-        let around = (&PlanStore::of_run(&any) as _, &Terminal as _);
+        let around = (&run_store(&any) as _, &Terminal as _);
         let done = run_trial(request, place, Vec::new(), &progress, &mut |_| (), around)?;
         if let Some(kept) = kept {
             kept.clone_from(&done.conclusion.kept);
