@@ -15,6 +15,7 @@ mod failure;
 mod guest_trial;
 mod handed;
 mod host;
+mod image_save;
 mod kernels;
 pub mod load;
 mod messages;
@@ -45,6 +46,7 @@ pub use host::{
     Comparison, EarlierTrial, Host, MeasuredVariant, ParallelLaunch, PlanOptions, RankOptions,
     RebootOptions, RecordedTrial, ResultStore, SeriesPoint, Standing, StoredCell, WarmUpTrial,
 };
+pub use image_save::ImageSave;
 pub use kernels::{
     BisectOptions, BisectStep, ChosenKernels, KernelBuild, KernelSources, bisect_step, is_commit,
 };

@@ -22,7 +22,7 @@ use treering_script::{Settings, Workload};
 use treering_store::{Filter, LoadDetail, TrialState, TrialSummary};
 use treering_sys::open_top;
 
-use super::image::PlannedSave;
+use super::image::planned_save;
 use super::{native, output};
 use crate::arguments::{
     AgeVerb, AnyRunArgs, MeasureProfileArgs, NativeRunArgs, OutputArgs, SpreadArgs, image_to_save,
@@ -31,6 +31,7 @@ use crate::arguments::{
 use crate::classic_output::say;
 use crate::failure::Failure;
 use crate::storage::{failure, open_results, place_at};
+use crate::terminal::Terminal;
 
 /// Runs a subcommand of `treering age`.
 pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
@@ -49,7 +50,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             let own = NativeRunArgs::from_arg_matches(matches).map_err(usage)?;
             let layout_every = own.layout_every.or(Some(1));
             let saving = match (image_to_save(matches), &own.dir) {
-                (Some(name), Some(dir)) => Some(PlannedSave::prepare(name, dir)?),
+                (Some(name), Some(dir)) => Some(planned_save(name, dir)?),
                 _ => None,
             };
             let own = NativeRunArgs { keep: true, layout_every, ..own };
@@ -60,7 +61,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             };
             let completed = done.filter(|done| done.conclusion.ending == Ending::Completed);
             match (saving, completed) {
-                (Some(saving), Some(done)) => saving.save(done.trial.as_ref())?,
+                (Some(saving), Some(done)) => saving.run(done.trial.as_ref(), &Terminal)?,
                 (Some(_), None) => say("no image is saved: the filesystem is not aged"),
                 (None, _) => {}
             }

@@ -5,6 +5,7 @@ mod calls;
 mod classic;
 mod command_line;
 pub(crate) mod devices;
+mod fio_check;
 mod installed;
 mod native;
 mod outline;
@@ -24,6 +25,7 @@ use treering_sys::{SignalWatch, raise_open_files};
 
 pub use self::classic::{ClassicEnd, ClassicRun, classic_engine};
 pub use self::command_line::{command_line, known_command_line};
+pub use self::fio_check::{ComparedRequests, FioCheck, FioTurn};
 pub use self::installed::{InstalledProgram, run_installed};
 pub(crate) use self::native::in_unit;
 pub use self::native::{NativeHost, NativeOptions, NativeRun, OBSERVING_PARAMETERS};
