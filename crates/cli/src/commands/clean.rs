@@ -33,7 +33,7 @@ pub(crate) fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
     };
     match left {
         None => {
-            print_line(&format!("{}: nothing to clean (no mark of a killed run)", dir.display()))
+            print_line(&format!("{}: nothing to clean (no mark of a killed run)", dir.display()));
         }
         Some(left) => left.remaining(dir).iter().for_each(|line| print_line(line)),
     }
