@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use treering_analysis::compare::Factor;
-use treering_analysis::selection::{ComparedTrials, PlannedTerms, SelectionQuery, factor_of};
+use treering_analysis::selection::{ComparedTrials, PlannedTerms, SelectionQuery};
 use treering_conduct::Failure;
 use treering_model::{Metric, split_metric_names};
 use treering_store::{Filter, Store, TrialSummary};
@@ -30,6 +29,8 @@ pub struct ComparisonRequest {
     pub ignore: Vec<String>,
     /// True if excluded trials are compared as well.
     pub includes_excluded: bool,
+    /// True if the trials of all campaigns are compared together.
+    pub pools_campaigns: bool,
     /// Smallest difference that matters, as a percentage.
     pub threshold: Option<String>,
     /// Lists of names of metrics that decide.
@@ -45,6 +46,7 @@ impl ComparisonRequest {
             is_of_plan: self.plan.is_some() || self.campaign.is_some(),
             is_of_workload: self.workload.is_some(),
             includes_excluded: self.includes_excluded,
+            pools_campaigns: self.pools_campaigns,
         }
     }
 
@@ -64,10 +66,6 @@ impl ComparisonRequest {
         if let Some(prefix) = &self.campaign {
             let campaign = store.find(prefix).map_err(|error| failure(&error))?;
             summaries.retain(|one| campaign_of(one) == Some(campaign));
-        } else if self.plan.is_some() && factor_of(&self.query()) == Factor::Variant {
-            // Summaries are sorted newest first.
-            let newest = summaries.first().and_then(campaign_of);
-            summaries.retain(|one| campaign_of(one) == newest);
         }
         summaries.reverse();
         Ok(summaries)

@@ -1,5 +1,8 @@
 //! Storing of imported trials: each once, and a corrected value in the place of the old one.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use treering_conduct::Failure;
 use treering_model::{Annotation, AnnotationKind, Fact, Trial, TrialId, counted};
 use treering_registry::{
@@ -12,6 +15,10 @@ use crate::store_error::failure;
 
 /// Maximum number of trials that are each named; more are counted.
 const NAMED_MAX: usize = 3;
+/// Time after which a batch is committed: until then, other writers of the store wait.
+const BATCH: Duration = Duration::from_secs(1);
+/// Pause between two batches, longer than those between two attempts of a waiting writer.
+const PAUSE: Duration = Duration::from_millis(120);
 
 /// Import of a trial.
 #[derive(Clone, Copy)]
@@ -30,6 +37,9 @@ pub struct TrialImporter {
     /// Time of the import, in milliseconds since 1970 (UTC).
     now_unix_ms: i64,
     known: KnownOrigins,
+    /// Begin of the batch, and end of the one before.
+    begun: Option<Instant>,
+    committed: Option<Instant>,
     /// A note for each trial that was in the store already.
     skipped: Vec<String>,
     /// A note for each trial with corrected values.
@@ -54,7 +64,8 @@ impl TrialImporter {
             (of_trial[0].0, facts)
         });
         let known = KnownOrigins::new(trials.iter().map(|known| known.trial), of_trials);
-        Ok(Self { store, now_unix_ms, known, skipped: Vec::new(), corrected: Vec::new() })
+        let (skipped, corrected) = (Vec::new(), Vec::new());
+        Ok(Self { store, now_unix_ms, known, begun: None, committed: None, skipped, corrected })
     }
 
     /// Notes on the trials that were in the store already or were corrected; many are counted.
@@ -103,6 +114,7 @@ impl TrialImporter {
         if !again {
             self.known.without_known(&mut trial);
         }
+        self.begin()?;
         match state {
             ImportState::Corrects(old) if !again && !import.is_exported => {
                 self.correct(&mut trial, &old, rows, import.file)?;
@@ -110,7 +122,36 @@ impl TrialImporter {
             _ => self.store(&trial, rows)?,
         }
         self.known.know(&trial);
+        if self.begun.is_some_and(|begun| begun.elapsed() >= BATCH) {
+            self.commit()?;
+        }
         Ok(true)
+    }
+
+    /// Begins a batch unless there is one.
+    fn begin(&mut self) -> Result<(), Failure> {
+        if self.begun.is_some() {
+            return Ok(());
+        }
+        let since_last = self.committed.map(|committed| committed.elapsed());
+        if let Some(left) = since_last.and_then(|since| PAUSE.checked_sub(since)) {
+            thread::sleep(left);
+        }
+        self.store.begin_batch().map_err(|error| failure(&error))?;
+        self.begun = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Commits the batch, if there is one.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn commit(&mut self) -> Result<(), Failure> {
+        if self.begun.take().is_none() {
+            return Ok(());
+        }
+        self.committed = Some(Instant::now());
+        self.store.commit_batch().map_err(|error| failure(&error))
     }
 
     /// Stores a trial in the place of others, which are excluded with the reason.

@@ -50,6 +50,9 @@ pub(crate) fn again(
     if args.includes_excluded {
         line += " --include-excluded";
     }
+    if args.pools_campaigns {
+        line += " --all-campaigns";
+    }
     line
 }
 

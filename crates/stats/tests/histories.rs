@@ -4,6 +4,9 @@
 #[expect(dead_code, reason = "the examples draw more kinds of series")]
 #[path = "../examples/shifts/cases.rs"]
 mod cases;
+#[expect(dead_code, reason = "the examples draw more kinds of counts")]
+#[path = "../examples/counts/series.rs"]
+mod counts;
 #[expect(dead_code, reason = "the examples name the methods")]
 #[path = "../examples/shifts/methods.rs"]
 mod methods;
@@ -12,9 +15,11 @@ mod methods;
 mod noise;
 
 use cases::{Case, Scatter, Shape};
+use counts::{CountCase, CountShape};
 use methods::Method;
 use treering_stats::{
-    HistoryPoint, NOISE_PLAN, SHIFT_PLAN, ShiftPlan, level_shifts, newest_differs, noise_shift,
+    HistoryPoint, NOISE_PLAN, SHIFT_PLAN, ShiftPlan, count_scale, level_shifts, newest_differs,
+    noise_shift,
 };
 
 /// Number of edges found within two points, and of series with a detected shift.
@@ -165,5 +170,37 @@ fn three_points_at_the_end_of_one_of_many_series_decide() {
         };
         let (found, _) = score(Method::Treering, &case, 40);
         assert_eq!(found, 40, "{}", case.name());
+    }
+}
+
+/// Percentage of 300 series with a change of level.
+fn changed(case: &CountCase) -> u64 {
+    let plan = ShiftPlan { smallest_scatter: 1.0, ..SHIFT_PLAN };
+    let is_changed = |seed: &u64| {
+        let point = |count: &f64| HistoryPoint { value: count_scale(*count), standard_error: 0.0 };
+        let points: Vec<HistoryPoint> = case.draw(*seed).iter().map(point).collect();
+        !level_shifts(&points, &plan).unwrap().is_empty()
+    };
+    (0..300).filter(is_changed).count() as u64 / 3
+}
+
+#[test]
+fn counts_with_more_variance_than_chance_seldom_raise_alarms_and_their_changes_are_found() {
+    let alone = [CountShape::Overdispersed(5.0), CountShape::Overdispersed(20.0)];
+    for shape in alone.into_iter().chain([CountShape::Bursts(0.1), CountShape::Bursts(0.25)]) {
+        for (points, mean) in [(12, 1.0), (20, 3.0), (60, 1.0), (60, 8.0)] {
+            let alarms = changed(&CountCase::quiet(points, mean, shape));
+            assert!(alarms <= 5, "{}, {points} points, {mean}: {alarms} %", shape.name());
+        }
+    }
+    let step = |shape| CountCase { after: 6.0, from: 30, ..CountCase::quiet(60, 1.0, shape) };
+    for (shape, least) in [
+        (CountShape::Poisson, 98),
+        (CountShape::Overdispersed(2.0), 98),
+        (CountShape::Overdispersed(5.0), 90),
+        (CountShape::Bursts(0.1), 70),
+    ] {
+        let found = changed(&step(shape));
+        assert!(found >= least, "{}: {found} %", shape.name());
     }
 }

@@ -315,7 +315,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "WHAT",
         value_parser = ["label", "kernel", "variant", "job", "fs", "target"])]
     pub(crate) by: Option<String>,
-    /// Only trials of this plan; by variant, only those of its newest campaign.
+    /// Only trials of this plan.
     #[arg(long, value_name = "NAME")]
     pub(crate) plan: Option<String>,
     /// Only trials of this campaign, given as a unique prefix of the ID of its first trial.
@@ -331,6 +331,10 @@ pub(crate) struct ReportArgs {
     /// Include the trials excluded by `treering exclude`.
     #[arg(long)]
     pub(crate) include_excluded: bool,
+    /// Compare the trials of all campaigns, and those that belong to none, together [default: of
+    /// each side those of its newest campaign].
+    #[arg(long, conflicts_with = "campaign")]
+    pub(crate) all_campaigns: bool,
     /// The smallest difference that matters [default: 3%; 5% for a p99, any for errors].
     #[arg(long, value_name = "N%")]
     pub(crate) threshold: Option<String>,

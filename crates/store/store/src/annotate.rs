@@ -1,7 +1,6 @@
 //! Changes to recorded trials: new labels, exclusion from comparisons, known changes of level. They
 //! are stored as additional rows; those of the trial itself stay unchanged.
 
-use rusqlite::TransactionBehavior;
 use treering_model::{Acknowledgement, Annotation, AnnotationKind, TrialId};
 
 use crate::connection::ErrorContext;
@@ -42,26 +41,27 @@ impl Store {
             AnnotationKind::Acknowledged(change) => ("acknowledged", json(change)),
             AnnotationKind::Withdrawn(change) => ("withdrawn", json(change)),
         };
-        let refused = |error| ErrorContext::file(&self.path).refused(error);
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(refused)?;
-        for trial in trials {
-            let rows: Vec<i64> = transaction
-                .prepare_cached("SELECT trial FROM trials WHERE id = ?1")
-                .and_then(|mut query| query.query_map([trial.text()], |row| row.get(0))?.collect())
-                .map_err(refused)?;
-            let Some(row) = rows.first() else {
-                let (path, prefix) = (self.path.clone(), trial.text());
-                return Err(StoreError::NoSuchTrial { path, prefix });
-            };
-            transaction
-                .prepare_cached(ADD)
-                .and_then(|mut add| add.execute((row, at_unix_ms, word, &text)))
-                .map_err(refused)?;
-        }
-        transaction.commit().map_err(refused)
+        let path = self.path.clone();
+        let refused = |error| ErrorContext::file(&path).refused(error);
+        self.write(|connection| {
+            for trial in trials {
+                let rows: Vec<i64> = connection
+                    .prepare_cached("SELECT trial FROM trials WHERE id = ?1")
+                    .and_then(|mut query| {
+                        query.query_map([trial.text()], |row| row.get(0))?.collect()
+                    })
+                    .map_err(refused)?;
+                let Some(row) = rows.first() else {
+                    let (path, prefix) = (path.clone(), trial.text());
+                    return Err(StoreError::NoSuchTrial { path, prefix });
+                };
+                connection
+                    .prepare_cached(ADD)
+                    .and_then(|mut add| add.execute((row, at_unix_ms, word, &text)))
+                    .map_err(refused)?;
+            }
+            Ok(())
+        })
     }
 
     /// Annotations of a trial; `label` is the label it was recorded with.

@@ -9,6 +9,7 @@
 
 mod absorb;
 mod annotate;
+mod batch;
 mod connection;
 mod error;
 mod events;

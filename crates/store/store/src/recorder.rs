@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use rusqlite::{ErrorCode, TransactionBehavior};
+use rusqlite::ErrorCode;
 use treering_model::{SinkError, TrialEvent, TrialHeader, TrialOrderError, TrialSink};
 
 use crate::connection::ErrorContext;
@@ -125,24 +125,18 @@ impl<'store> Recorder<'store> {
         if let Some(writer) = WriterProcess::of_this_process() {
             rows.push(TableRow::writer(&writer)?);
         }
-        let path = &self.store.path;
+        let path = self.store.path.clone();
         let refused = |error: rusqlite::Error| match error.sqlite_error_code() {
             Some(ErrorCode::ConstraintViolation) => {
                 StoreError::AlreadyThere { path: path.clone(), trial: beginning.trial }
             }
-            _ => ErrorContext::file(path).refused(error),
+            _ => ErrorContext::file(&path).refused(error),
         };
-        let trial = {
-            let transaction = self
-                .store
-                .connection
-                .transaction_with_behavior(TransactionBehavior::Immediate)
-                .map_err(refused)?;
-            let trial = rows::insert_trial(&transaction, beginning).map_err(refused)?;
-            rows.iter().try_for_each(|row| row.insert(&transaction, trial)).map_err(refused)?;
-            transaction.commit().map_err(refused)?;
-            trial
-        };
+        let trial = self.store.write(|connection| {
+            let trial = rows::insert_trial(connection, beginning).map_err(refused)?;
+            rows.iter().try_for_each(|row| row.insert(connection, trial)).map_err(refused)?;
+            Ok(trial)
+        })?;
         self.progress = RecordingProgress::Running(trial);
         self.next_seq = 1;
         self.tried = Some(Instant::now());
@@ -151,17 +145,11 @@ impl<'store> Recorder<'store> {
 
     /// Writes the buffered rows. On failure, they remain buffered.
     fn commit(&mut self, trial: i64) -> Result<(), StoreError> {
-        let place = ErrorContext::file(&self.store.path);
-        let waiting = &self.waiting;
-        let written = self
-            .store
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .and_then(|transaction| {
-                waiting.iter().try_for_each(|row| row.insert(&transaction, trial))?;
-                transaction.commit()
-            })
-            .map_err(|error| place.refused(error));
+        let (path, waiting) = (self.store.path.clone(), &self.waiting);
+        let written = self.store.write(|connection| {
+            let rows = waiting.iter().try_for_each(|row| row.insert(connection, trial));
+            rows.map_err(|error| ErrorContext::file(&path).refused(error))
+        });
         self.is_failing = written.is_err();
         self.tried = Some(Instant::now());
         if !self.is_failing {

@@ -93,11 +93,14 @@ impl Store {
         }
     }
 
-    /// Starts a consistent view of the store for several queries, which lasts until it is dropped.
-    pub(crate) fn snapshot(&self) -> Result<Transaction<'_>, StoreError> {
-        self.connection
-            .unchecked_transaction()
-            .map_err(|error| ErrorContext::file(&self.path).refused(error))
+    /// Starts a consistent view of the store for several queries, which lasts until it is dropped;
+    /// `None` within a batch, which is one.
+    pub(crate) fn snapshot(&self) -> Result<Option<Transaction<'_>>, StoreError> {
+        if !self.connection.is_autocommit() {
+            return Ok(None);
+        }
+        let snapshot = self.connection.unchecked_transaction();
+        snapshot.map(Some).map_err(|error| ErrorContext::file(&self.path).refused(error))
     }
 
     /// Reads all rows of a query, converting each. `table` is for error messages.

@@ -46,10 +46,11 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
         check: check.as_mut(),
         rows: Vec::new(),
     };
-    for file in &files {
-        importing.read(file)?;
-    }
+    let read = files.iter().try_for_each(|file| importing.read(file));
     let rows = importing.rows;
+    // Trials before an unreadable place are kept.
+    let committed = keeper.as_mut().map_or(Ok(()), TrialImporter::commit);
+    read.and(committed)?;
     counters.extend(keeper.map_or_else(Vec::new, TrialImporter::notes));
     show(&rows, &counters, args)?;
     // Trials that could be read are stored even if others could not.

@@ -97,6 +97,7 @@ fn request(args: &ReportArgs) -> ComparisonRequest {
         workload: args.workload,
         ignore: args.ignore,
         includes_excluded: args.include_excluded,
+        pools_campaigns: args.all_campaigns,
         threshold: args.threshold,
         primary: args.primary,
     }

@@ -105,6 +105,7 @@ fn facts_in_folder(places: &KernelRoots, at: &Path) -> Findings {
         seen.facts.extend(value.map(|value| fact(name, value)));
     }
     seen.facts.extend(image_allocation(own_disk).map(|how| fact("device.image_allocation", how)));
+    seen.facts.extend(image_filesystem(own_disk).map(|kind| fact("device.image_filesystem", kind)));
     let number = |folder: &Path, file: &str| read(folder, file)?.parse::<u64>().ok();
     let start = number(at, "start").unwrap_or(0).saturating_mul(SECTOR_BYTES);
     let block = number(own_disk, "queue/physical_block_size").unwrap_or(PAGE_BYTES);
@@ -134,6 +135,16 @@ fn image_allocation(disk: &Path) -> Option<&'static str> {
     let allocated = about.blocks().saturating_mul(SECTOR_BYTES);
     let is_whole = u128::from(allocated) * 100 >= u128::from(about.len()) * ALLOCATED_PERCENT;
     Some(if is_whole { "allocated" } else { "sparse" })
+}
+
+/// Type of the filesystem that holds the image of a loop device; `None` without an image, or if it
+/// is not accessible.
+fn image_filesystem(disk: &Path) -> Option<String> {
+    let image = std::fs::File::open(backing_file(disk)?).ok()?;
+    if !image.metadata().ok()?.is_file() {
+        return None;
+    }
+    Some(MountTable::read().ok()?.mount_of(&image)?.fs_type.clone())
 }
 
 /// Backing file of a loop device.
@@ -289,6 +300,8 @@ mod tests {
         assert_eq!(reported().as_deref(), Some("allocated"));
         put(root.path(), &[("block/sda/queue/nr_requests", "64")]);
         assert_eq!(value(&places, "block/sda", "device.image_allocation"), None);
+        assert!(value(&places, "block/loop7", "device.image_filesystem").is_some());
+        assert_eq!(value(&places, "block/sda", "device.image_filesystem"), None);
     }
 
     #[test]

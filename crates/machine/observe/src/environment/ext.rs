@@ -11,6 +11,11 @@ use treering_model::{EXT_COMPATIBLE, EXT_INCOMPATIBLE, EXT_READ_ONLY};
 /// Offset and size of the superblock in bytes.
 const PLACE: u64 = 1024;
 const BYTES: usize = 1024;
+/// Offset of the copy of the journal's inode: 15 words of block numbers, the upper and the lower
+/// half of its size; and of the byte that is 1 if there is one (`s_jnl_blocks` and
+/// `s_jnl_backup_type` in fs/ext4/ext4.h of Linux).
+const JOURNAL_COPY: usize = 0x10c;
+const JOURNAL_COPY_KIND: usize = 0xfd;
 
 /// Raw superblock.
 pub(super) struct Superblock([u8; BYTES]);
@@ -47,13 +52,27 @@ impl Superblock {
 
     /// Geometry chosen by mkfs.
     pub(super) fn geometry(&self) -> String {
-        format!(
+        let mut geometry = format!(
             "inode_bytes={}, group_blocks={}, group_inodes={}, flex_groups={}",
             self.short(88),
             self.word(32),
             self.word(40),
             1_u64 << (self.0[0x174] & 31)
-        )
+        );
+        if let Some(bytes) = self.journal_bytes() {
+            geometry += &format!(", journal_bytes={bytes}");
+        }
+        geometry
+    }
+
+    /// Size of the journal inside the filesystem, from the copy of its inode; `None` if there is no
+    /// journal, or if it is on another device.
+    fn journal_bytes(&self) -> Option<u64> {
+        let has_copy = self.0[JOURNAL_COPY_KIND] == 1;
+        let high = self.word(JOURNAL_COPY + 15 * 4);
+        let low = self.word(JOURNAL_COPY + 16 * 4);
+        let bytes = u64::from(high) << 32 | u64::from(low);
+        (has_copy && bytes > 0).then_some(bytes)
     }
 }
 
@@ -81,6 +100,11 @@ mod tests {
         assert_eq!(superblock.features(), "has_journal dir_index extent metadata_csum");
         let geometry = "inode_bytes=128, group_blocks=32768, group_inodes=0, flex_groups=16";
         assert_eq!(superblock.geometry(), geometry);
+        image[1024 + 0xfd] = 1;
+        image[1024 + 0x10c + 16 * 4 + 2] = 0x40;
+        fs::write(place.path(), &image).unwrap();
+        let superblock = read(place.path()).unwrap();
+        assert_eq!(superblock.geometry(), format!("{geometry}, journal_bytes=4194304"));
         fs::write(place.path(), &image[..1500]).unwrap();
         assert!(read(place.path()).is_none());
     }

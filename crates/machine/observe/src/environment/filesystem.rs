@@ -40,6 +40,8 @@ pub(super) fn facts(places: &KernelRoots, dir: &File, mount: Option<&Mount>) -> 
         facts.push(fact("filesystem.block_bytes", figures.block_bytes));
         facts.push(fact("filesystem.capacity_bytes", figures.capacity_bytes));
         facts.push(fact("filesystem.free_bytes", figures.free_bytes));
+        let reserved_bytes = figures.unused_bytes.saturating_sub(figures.free_bytes);
+        facts.push(fact("filesystem.reserved_bytes", reserved_bytes));
         if let Some(free) = figures.free_inodes {
             facts.push(fact("filesystem.free_inodes", free));
         }

@@ -180,7 +180,7 @@ fn standing(
 
 /// Reports whether a fact is expected to change with every trial.
 fn is_momentary(name: &str) -> bool {
-    const NAMES: [&str; 11] = [
+    const NAMES: [&str; 12] = [
         KEPT_TREES_FACT,
         "command.errors",
         "command.output",
@@ -189,6 +189,7 @@ fn is_momentary(name: &str) -> bool {
         "filesystem.mount_point",
         "filesystem.free_bytes",
         "filesystem.free_inodes",
+        "filesystem.reserved_bytes",
         "device.name",
         "device.backing_file",
         "variant.name",

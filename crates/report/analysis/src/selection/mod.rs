@@ -4,7 +4,7 @@
 mod exclusion;
 mod jobs_apart;
 mod loading;
-mod newest_plan;
+mod newest_campaign;
 mod planned_terms;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use treering_model::{BASELINE_FACT, Cell, CellRole, Trial, TrialId, counted};
 
 use self::jobs_apart::{is_as_the_plan_says, set_jobs_apart};
 pub use self::loading::ComparedTrials;
-use self::newest_plan::of_newest_plan;
+use self::newest_campaign::QueriedSides;
 pub use self::planned_terms::PlannedTerms;
 use crate::compare::Factor;
 
@@ -111,6 +111,8 @@ pub struct SelectionQuery {
     pub is_of_workload: bool,
     /// True if excluded trials are compared too.
     pub includes_excluded: bool,
+    /// True if trials of several campaigns, or of none, are compared together.
+    pub pools_campaigns: bool,
 }
 
 /// A requested variant with its trials.
@@ -201,7 +203,9 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
                 one.filesystem = trial.fact("filesystem.type").map(str::to_owned);
             }
         }
-        notes.extend(of_newest_plan(&mut trials, query));
+        let sides = QueriedSides::new(query, |value| source.stored_target(value));
+        notes.extend(sides.keep_newest_plan(&mut trials));
+        notes.extend(sides.keep_newest_campaign(&mut trials));
         let job_baselines = if is_as_the_plan_says(query) {
             set_jobs_apart(source, &mut trials).map_err(SelectionError::Source)?
         } else {
@@ -558,7 +562,7 @@ impl StoredTrial {
 
 /// Factor that distinguishes the trials: `--by`, else the prefix of `--baseline` before the colon,
 /// else the default.
-pub fn factor_of(query: &SelectionQuery) -> Factor {
+pub(crate) fn factor_of(query: &SelectionQuery) -> Factor {
     let usual = if query.is_of_plan { Factor::Variant } else { Factor::Label };
     let reported = query.baseline.as_deref().and_then(|text| factor(text.split_once(':')?.0));
     query.by.as_deref().and_then(factor).or(reported).unwrap_or(usual)

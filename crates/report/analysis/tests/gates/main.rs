@@ -4,6 +4,7 @@
 
 mod campaign;
 mod declared;
+mod facts;
 mod invalid;
 mod noise;
 mod pools;

@@ -155,3 +155,39 @@ fn percentiles_are_columns_for_sql() {
     assert!((19_000..21_000).contains(&middle), "{middle}");
     assert!(longest > 3_500_000_000_000, "{longest}");
 }
+
+#[test]
+fn a_batch_is_in_the_file_as_a_whole_once_it_is_committed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store.db");
+    let known = record_one(&path, 0);
+    let count = || {
+        let reader = Store::open(&path, Access::ReadOnly).unwrap();
+        reader.trials(&Filter::default()).unwrap().len()
+    };
+    let add = |store: &mut Store| {
+        let trial = TrialId::new();
+        let mut recorder = store.recorder().copying();
+        recorder.record(&TrialEvent::Began(beginning(trial))).unwrap();
+        recorder.record(&TrialEvent::Ended { ending: Ending::Completed, at_ns: 1 }).unwrap();
+        trial
+    };
+    let mut store = Store::open(&path, Access::ReadWrite).unwrap();
+    store.begin_batch().unwrap();
+    let trial = add(&mut store);
+    store.annotate(&[known], 5, &AnnotationKind::Included).unwrap();
+    assert_eq!(store.load(trial).unwrap().ending, Ending::Completed);
+    assert_eq!(count(), 1);
+    drop(store);
+    assert_eq!(count(), 1, "a batch that was not committed is discarded");
+
+    let mut store = Store::open(&path, Access::ReadWrite).unwrap();
+    store.begin_batch().unwrap();
+    let first = add(&mut store);
+    // A refused trial takes nothing of the batch with it.
+    store.recorder().record(&TrialEvent::Began(beginning(first))).unwrap_err();
+    add(&mut store);
+    store.commit_batch().unwrap();
+    assert_eq!(count(), 3);
+    store.commit_batch().unwrap_err();
+}

@@ -45,7 +45,7 @@ impl FactComparison {
 use FactComparison::{Approximate, Bracketed, Exact, Words};
 
 /// Facts that should have the same value, each with the caution that is raised otherwise.
-pub(super) const FACTS: [(&str, Code, FactComparison); 51] = [
+pub(super) const FACTS: [(&str, Code, FactComparison); 66] = [
     ("kernel.release", Code::KernelsDiffer, Exact),
     (BUILD, Code::KernelsDiffer, Exact),
     ("kernel.tainted", Code::KernelSettingsDiffer, Exact),
@@ -55,6 +55,8 @@ pub(super) const FACTS: [(&str, Code, FactComparison); 51] = [
     ("kernel.preemption", Code::KernelSettingsDiffer, Exact),
     ("kernel.preemption_built", Code::KernelSettingsDiffer, Exact),
     ("cpu.governor", Code::KernelSettingsDiffer, Exact),
+    ("cpu.frequency_driver", Code::KernelSettingsDiffer, Exact),
+    ("cpu.boost", Code::KernelSettingsDiffer, Exact),
     ("cpu.simultaneous_threads", Code::KernelSettingsDiffer, Exact),
     ("memory.transparent_hugepages", Code::KernelSettingsDiffer, Bracketed),
     ("memory.swappiness", Code::KernelSettingsDiffer, Exact),
@@ -70,6 +72,7 @@ pub(super) const FACTS: [(&str, Code, FactComparison); 51] = [
     (BLOCK_BYTES, Code::FeaturesDiffer, Exact),
     ("filesystem.features", Code::FeaturesDiffer, Words),
     (GEOMETRY, Code::FeaturesDiffer, Words),
+    ("filesystem.data_profile", Code::FeaturesDiffer, Exact),
     (PROFILE, Code::MetadataProfilesDiffer, Exact),
     ("cpu.model", Code::MachinesDiffer, Exact),
     ("cpu.count", Code::MachinesDiffer, Exact),
@@ -77,26 +80,38 @@ pub(super) const FACTS: [(&str, Code, FactComparison); 51] = [
     (GUEST_MEMORY, Code::MachinesDiffer, Exact),
     (GUEST_CPUS, Code::MachinesDiffer, Exact),
     ("machine.architecture", Code::MachinesDiffer, Exact),
+    ("machine.virtual", Code::MachinesDiffer, Exact),
     ("cgroup.limits", Code::MachinesDiffer, Words),
     (MODEL, Code::DevicesDiffer, Exact),
+    ("device.firmware", Code::DevicesDiffer, Exact),
     (ROTATIONAL, Code::DevicesDiffer, Exact),
     ("device.scheduler", Code::DevicesDiffer, Bracketed),
     (PLANNED_OF_LOOPS[0], Code::DevicesDiffer, Exact),
     (PLANNED_OF_LOOPS[1], Code::DevicesDiffer, Exact),
     (PLANNED_OF_LOOPS[2], Code::DevicesDiffer, Exact),
+    (PLANNED_OF_LOOPS[3], Code::DevicesDiffer, Exact),
+    (PLANNED_OF_LOOPS[4], Code::DevicesDiffer, Exact),
+    ("device.image_filesystem", Code::DevicesDiffer, Exact),
+    ("device.fua", Code::DevicesDiffer, Exact),
+    ("device.discard_granularity_bytes", Code::DevicesDiffer, Exact),
+    ("device.optimal_io_bytes", Code::DevicesDiffer, Exact),
     ("device.read_ahead_kib", Code::DevicesDiffer, Exact),
     ("device.write_cache", Code::DevicesDiffer, Exact),
     ("device.nr_requests", Code::DevicesDiffer, Exact),
     ("device.nomerges", Code::DevicesDiffer, Exact),
     ("device.writeback_latency_us", Code::DevicesDiffer, Exact),
     ("device.max_io_kib", Code::DevicesDiffer, Exact),
-    ("device.physical_block_bytes", Code::DevicesDiffer, Exact),
     ("device.zoned", Code::DevicesDiffer, Exact),
     ("device.rq_affinity", Code::DevicesDiffer, Exact),
     ("device.io_poll", Code::DevicesDiffer, Exact),
     ("guest.disk", Code::DevicesDiffer, Exact),
     ("guest.disk_cache", Code::DevicesDiffer, Exact),
     ("guest.qemu", Code::MachinesDiffer, Exact),
+    ("reboot.loader", Code::MachinesDiffer, Exact),
+    ("ranks.count", Code::MachinesDiffer, Exact),
+    ("ranks.hosts", Code::MachinesDiffer, Exact),
+    ("ranks.per_host", Code::MachinesDiffer, Exact),
+    ("fio.version", Code::VersionsDiffer, Exact),
 ];
 
 /// Build of the kernel: a number, flags and a date.
@@ -109,6 +124,11 @@ pub(super) const FREE_INODES: &str = "filesystem.free_inodes";
 /// Memory and processors assigned to a guest; its kernel reports less.
 pub(super) const GUEST_MEMORY: &str = "guest.memory_bytes";
 pub(super) const GUEST_CPUS: &str = "guest.cpus";
+
+/// Facts about a guest that are recorded where its plan asked for something; without one, the guest
+/// has the default.
+pub(super) const GUEST_CHOICES: [&str; 5] =
+    ["guest.queues", "guest.iothread", "guest.rotational", "guest.root_transport", "guest.root"];
 
 /// Fact with the amount assigned to a guest, which replaces the amount its kernel reported.
 pub(super) fn given_to_guest(found: &str) -> Option<&'static str> {
@@ -124,6 +144,11 @@ pub(super) fn given_to_guest(found: &str) -> Option<&'static str> {
 pub(super) const DEVICE_BYTES: &str = "variant.device_bytes";
 pub(super) const CAPACITY: &str = "filesystem.capacity_bytes";
 pub(super) const FREE: &str = "filesystem.free_bytes";
+/// Saved image from which a trial started, and the fingerprint of its content.
+pub(super) const IMAGE_NAME: &str = "image.name";
+pub(super) const IMAGE: &str = "image.fingerprint";
+/// Unused space that only root may fill.
+pub(super) const RESERVED: &str = "filesystem.reserved_bytes";
 pub(super) const TYPE: &str = "filesystem.type";
 /// Kind of code that computes checksums; filesystems without checksums have none.
 pub(super) const CHECKSUM_CODE: &str = "filesystem.checksum_code";
@@ -133,8 +158,13 @@ pub(super) const PROFILE: &str = "filesystem.metadata_profile";
 pub(super) const MODEL: &str = "device.model";
 pub(super) const ROTATIONAL: &str = "device.rotational";
 /// Facts by which a plan configures the loop devices it creates.
-pub(super) const PLANNED_OF_LOOPS: [&str; 3] =
-    ["device.logical_block_bytes", "device.direct_io", "device.image_allocation"];
+pub(super) const PLANNED_OF_LOOPS: [&str; 5] = [
+    "device.logical_block_bytes",
+    "device.physical_block_bytes",
+    "device.minimum_io_bytes",
+    "device.direct_io",
+    "device.image_allocation",
+];
 /// Mount options requested by the plan.
 pub(super) const MOUNT_ASKED: &str = "mount.asked";
 pub(super) const DISK: &str = "device.disk";
@@ -142,7 +172,7 @@ pub(super) const DEVICE: &str = "device.name";
 /// mkfs command, where treering made the filesystem.
 pub(super) const MKFS: &str = "mkfs.command";
 pub(super) const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
-pub(super) const OTHERS: [&str; 26] = [
+pub(super) const OTHERS: [&str; 34] = [
     WorkLimit::FACT,
     WorkLimit::METRICS_FACT,
     CONFIGURATION,
@@ -150,6 +180,9 @@ pub(super) const OTHERS: [&str; 26] = [
     FREE_INODES,
     CAPACITY,
     FREE,
+    RESERVED,
+    IMAGE_NAME,
+    IMAGE,
     DEVICE_BYTES,
     DISK,
     DEVICE,
@@ -163,6 +196,11 @@ pub(super) const OTHERS: [&str; 26] = [
     USED_FACT,
     USED_GROWTH_FACT,
     USED_GROWTH_FILES_FACT,
+    GUEST_CHOICES[0],
+    GUEST_CHOICES[1],
+    GUEST_CHOICES[2],
+    GUEST_CHOICES[3],
+    GUEST_CHOICES[4],
     Accelerator::FACT,
     GuestSpec::KERNEL_FACT,
     REBOOT_KERNEL_FACT,

@@ -7,7 +7,7 @@ use treering_model::{LEVEL_FACT, STEP_FACT, Trial};
 
 use super::facts::{
     CAPACITY, CONFIGURATION, DEVICE, DEVICE_BYTES, DISK, FREE, FREE_INODES, MKFS, MODEL, OPTIONS,
-    RELEASE, SWAP, TYPE,
+    RELEASE, RESERVED, SWAP, TYPE,
 };
 use super::places::{SIZE_TOLERANCE, VariantFacts};
 use super::settings::NUMBERED;
@@ -57,7 +57,6 @@ pub(super) fn mixed(place: &VariantFacts<'_>) -> Vec<String> {
             break;
         }
     }
-    let number = |trial: &Trial, name: &str| fact(trial, name)?.parse::<f64>().ok();
     let swaps = trials.iter().filter_map(|trial| number(trial, SWAP)).map(|bytes| bytes > 0.0);
     if swaps.collect::<BTreeSet<bool>>().len() > 1 {
         mixed.push("swap (some have none)".to_owned());
@@ -76,9 +75,8 @@ pub(super) fn mixed(place: &VariantFacts<'_>) -> Vec<String> {
     if trials.iter().any(is_filled) || !place.values(MKFS).is_empty() {
         return mixed;
     }
-    let used = |trial: &&Trial| Some(1.0 - number(trial, FREE)? / number(trial, CAPACITY)?);
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
-    let apart = extremes(trials.iter().filter_map(used));
+    let apart = extremes(trials.iter().filter_map(|trial| used_share(trial)));
     if let Some((least, most)) = apart.filter(|(least, most)| most - least > USED_TOLERANCE) {
         mixed.push(format!("the used space ({} to {})", percent(least), percent(most)));
     }
@@ -91,6 +89,17 @@ pub(super) fn mixed(place: &VariantFacts<'_>) -> Vec<String> {
         mixed.push(format!("free inodes ({least:.0} to {most:.0})"));
     }
     mixed
+}
+
+/// A fact that is a number; `None` without one.
+fn number(trial: &Trial, name: &str) -> Option<f64> {
+    fact(trial, name)?.parse().ok()
+}
+
+/// Used share of the space of a filesystem, without what is reserved for root.
+fn used_share(trial: &Trial) -> Option<f64> {
+    let unused = number(trial, FREE)? + number(trial, RESERVED).unwrap_or(0.0);
+    Some(1.0 - unused / number(trial, CAPACITY)?)
 }
 
 /// True for a word with a UUID.

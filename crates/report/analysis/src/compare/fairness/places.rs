@@ -14,7 +14,7 @@ use super::facts::FactComparison::{self, Approximate, Bracketed, Exact, Words};
 use super::facts::{
     BLOCK_BYTES, BUILD, CAPACITY, CHECKSUM_CODE, COMPARED_FACTS, DEVICE, DEVICE_BYTES, DISK, FACTS,
     FREE, GEOMETRY, MEMORY_TOLERANCE, MKFS, MODEL, MOUNT_ASKED, OPTIONS, PLANNED_OF_LOOPS, PROFILE,
-    RELEASE, ROTATIONAL, TYPE, given_to_guest,
+    RELEASE, RESERVED, ROTATIONAL, TYPE, given_to_guest,
 };
 use super::one_sided::Share;
 use super::values::{chosen, driver, only, words};
@@ -237,6 +237,10 @@ impl VariantPair<'_> {
     /// difference.
     fn is_excused(&self, name: &str, code: Code) -> bool {
         let factor = self.contender.variant.factor;
+        // Jobs that are compared with one another may have other ranks.
+        if factor == Factor::Job && name.starts_with("ranks.") {
+            return true;
+        }
         if factor == Factor::Variant && self.follows_from_settings(name) {
             return true;
         }
@@ -348,22 +352,32 @@ impl VariantPair<'_> {
         is_fresh(&self.baseline) && is_fresh(&self.contender)
     }
 
-    /// Compares the used space before the trials. A filesystem made for the trial counts as empty,
-    /// whatever it reserves.
+    /// Compares the used space before the trials, and the space that only root may fill. A
+    /// filesystem made for the trial counts as empty, whatever it reserves.
     fn room(&mut self) {
         if self.are_fresh() {
             return;
         }
-        let taken = |variant: &VariantFacts<'_>| {
-            Some(1.0 - variant.number(FREE)? / variant.number(CAPACITY)?)
+        let share = |name: &str| {
+            let of = |variant: &VariantFacts<'_>| {
+                Some(variant.number(name)? / variant.number(CAPACITY)?)
+            };
+            Some([of(&self.baseline)?, of(&self.contender)?])
         };
-        let (Some(left), Some(right)) = (taken(&self.baseline), taken(&self.contender)) else {
-            return;
-        };
-        if (left - right).abs() > FREE_TOLERANCE {
-            let percent = |share: f64| format!("{:.0} %", share * 100.0);
+        let Some(free) = share(FREE) else { return };
+        let kept = share(RESERVED);
+        let reserved = kept.unwrap_or_default();
+        let used = [0, 1].map(|side| 1.0 - free[side] - reserved[side]);
+        let are_apart = |[left, right]: [f64; 2]| (left - right).abs() > FREE_TOLERANCE;
+        let percent = |share: f64| format!("{:.0} %", share * 100.0);
+        if are_apart(used) {
             let label = "the space used on the filesystem beforehand";
-            self.note(Code::FreeSpaceDiffers, label, &percent(left), &percent(right));
+            self.note(Code::FreeSpaceDiffers, label, &percent(used[0]), &percent(used[1]));
+        }
+        // Filesystems of other types reserve other shares, which nobody chose.
+        if are_apart(reserved) && self.is_same_type() {
+            let label = "the space that only root may fill";
+            self.note(Code::FeaturesDiffer, label, &percent(reserved[0]), &percent(reserved[1]));
         }
     }
 

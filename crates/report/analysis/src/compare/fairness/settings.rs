@@ -1,17 +1,25 @@
 //! Settings that are only part of a fact, or need several facts: kernel clock rate, swap, a
 //! different disk of the same kind, free inodes, and initialisation deferred by mkfs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::{CONFIGURATION, DEVICE, DISK, FREE_INODES, MKFS, SWAP};
-use super::listed;
+use treering_model::{SETTING_PREFIXES, facts_that_follow};
+
+use super::facts::{
+    CONFIGURATION, DEVICE, DISK, FREE_INODES, GUEST_CHOICES, GUEST_MEMORY, IMAGE, IMAGE_NAME, MKFS,
+    SWAP,
+};
 use super::places::{VariantFacts, VariantPair};
 use super::values::{driver, words_that};
+use super::{VariantView, listed};
 use crate::compare::caution::ComparisonCautionCode as Code;
 use crate::compare::variant::Factor;
 
 /// Tolerated relative difference of the number of free inodes.
 const INODE_TOLERANCE: f64 = 0.03;
+
+/// Prefix of the settings that are options of jobs.
+const OPTION_PREFIX: &str = "options.";
 
 /// Drivers whose devices get new numbers each time.
 pub(super) const NUMBERED: [&str; 4] = ["loop", "dm", "md", "zram"];
@@ -26,6 +34,9 @@ impl VariantPair<'_> {
             self.words_of(Code::FeaturesDiffer, "what mkfs initialises later", MKFS, lazy);
         }
         self.swap();
+        self.guests();
+        self.plan_settings();
+        self.images();
         self.other_disk();
         self.inodes();
     }
@@ -46,6 +57,79 @@ impl VariantPair<'_> {
                 if words.is_empty() { "not said".to_owned() } else { listed(&words) }
             };
             self.note(code, label, &list(&left), &list(&right));
+        }
+    }
+
+    /// Compares what the plans of two guests asked for, unless one plan has both.
+    fn guests(&mut self) {
+        let is_guest = |variant: &VariantFacts<'_>| !variant.values(GUEST_MEMORY).is_empty();
+        let are_guests = is_guest(&self.baseline) && is_guest(&self.contender);
+        if !are_guests || self.contender.variant.factor == Factor::Variant {
+            return;
+        }
+        for name in GUEST_CHOICES {
+            let (left, right) = (self.baseline.values(name), self.contender.values(name));
+            if left != right {
+                let word = |values: &BTreeSet<&str>| match values.is_empty() {
+                    true => "the default".to_owned(),
+                    false => listed(values),
+                };
+                self.note(Code::MachinesDiffer, name, &word(&left), &word(&right));
+            }
+        }
+    }
+
+    /// Compares the settings by which plans changed the machine, except those whose effect is a
+    /// fact of its own, and options of jobs, which are parameters.
+    fn plan_settings(&mut self) {
+        if matches!(self.contender.variant.factor, Factor::Variant | Factor::Job) {
+            return;
+        }
+        let counts = |name: &str| {
+            let is_setting = SETTING_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+            is_setting && !name.starts_with(OPTION_PREFIX) && facts_that_follow(name).is_empty()
+        };
+        let of = |variant: VariantView<'_>| -> BTreeMap<String, BTreeSet<String>> {
+            let mut settings: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+            let facts = variant.rounds.iter().flat_map(|trial| &trial.facts);
+            for fact in facts.filter(|fact| counts(&fact.name)) {
+                settings.entry(fact.name.clone()).or_default().insert(fact.value.clone());
+            }
+            settings
+        };
+        let (left, right) = (of(self.baseline.variant), of(self.contender.variant));
+        let names: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
+        let word = |values: Option<&BTreeSet<String>>| {
+            values.map_or_else(
+                || "not set".to_owned(),
+                |values| listed(&values.iter().map(String::as_str).collect()),
+            )
+        };
+        for name in names.into_iter().filter(|name| left.get(*name) != right.get(*name)) {
+            let (left, right) = (word(left.get(name)), word(right.get(name)));
+            self.note(Code::KernelSettingsDiffer, name, &left, &right);
+        }
+    }
+
+    /// Compares the saved images from which the trials started. The fingerprint of a filesystem
+    /// that was made anew is always another one.
+    fn images(&mut self) {
+        if self.contender.variant.factor == Factor::Variant {
+            return;
+        }
+        let image = |variant: &VariantFacts<'_>| {
+            let names = variant.values(IMAGE_NAME);
+            let prints = if names.is_empty() { names.clone() } else { variant.values(IMAGE) };
+            (listed(&names), listed(&prints))
+        };
+        let (left, right) = (image(&self.baseline), image(&self.contender));
+        if left != right {
+            let word = |(name, print): (String, String)| match name.as_str() {
+                "" => "none".to_owned(),
+                name => format!("{name} ({print})"),
+            };
+            let label = "the image from which it started";
+            self.note(Code::FeaturesDiffer, label, &word(left), &word(right));
         }
     }
 
