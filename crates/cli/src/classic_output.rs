@@ -43,6 +43,12 @@ pub(crate) fn say(line: &str) {
     let _nobody_listens = writeln!(io::stderr(), "{}", shown(line));
 }
 
+/// Prints a line on standard output. Write errors are ignored: a closed pipe must not stop the
+/// command.
+pub(crate) fn print_line(line: &str) {
+    let _nobody_listens = writeln!(io::stdout(), "{line}");
+}
+
 /// Escapes control characters in text that may contain names of others; newline, carriage return,
 /// tab and backspace are kept.
 pub(crate) fn shown(words: &str) -> String {

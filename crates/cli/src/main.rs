@@ -15,9 +15,8 @@ mod launcher;
 mod places;
 mod progress;
 mod sinks;
-mod staging;
 mod storage;
-mod stores;
+mod terminal;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

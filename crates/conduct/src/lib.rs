@@ -16,6 +16,7 @@ mod failure;
 mod guest_trial;
 mod handed;
 mod host;
+mod image_save;
 mod kernels;
 pub mod load;
 mod messages;
@@ -46,6 +47,7 @@ pub use host::{
     Comparison, EarlierTrial, Host, MeasuredVariant, ParallelLaunch, PlanOptions, RankOptions,
     RebootOptions, RecordedTrial, ResultStore, SeriesPoint, Standing, StoredCell, WarmUpTrial,
 };
+pub use image_save::ImageSave;
 pub use kernels::{
     BisectOptions, BisectStep, ChosenKernels, KernelBuild, KernelSources, bisect_step,
     commit_in_plan, is_commit,

@@ -1,7 +1,8 @@
 //! Layers of packages and their imports: model <- sys, stats, trace <- engine <- tools, machine <-
-//! conduct <- cli. The store and the report import model, stats and trace only. The folder of a
-//! package decides its layer. Dev-dependencies obey as well, except that any package may use
-//! `testkit`, and that tests of a layer may use the layers below the command line that it serves.
+//! conduct <- results <- cli. The store and the report import model, stats and trace only. The
+//! folder of a package decides its layer. Dev-dependencies obey as well, except that any package
+//! may use `testkit`, and that tests of a layer may use the layers below the command line that it
+//! serves.
 
 use super::Problem;
 use super::tree::{CheckoutTree, Dependency, Package};
@@ -23,6 +24,8 @@ enum PackageLayer {
     Conduct,
     Store,
     Report,
+    /// Results in stores, as plans and comparisons ask for them.
+    Results,
     Cli,
     /// The test library: a dev-dependency only.
     Testkit,
@@ -88,7 +91,8 @@ fn fault(package: &Package, dependency: &Dependency) -> Option<String> {
 /// Layers that a layer may import, besides itself.
 fn allowed_layers(layer: PackageLayer) -> &'static [PackageLayer] {
     use PackageLayer::{
-        Conduct, Engine, Kit, Machine, Model, Registry, Report, Stats, Store, Sys, Tool, Trace,
+        Conduct, Engine, Kit, Machine, Model, Registry, Report, Results, Stats, Store, Sys, Tool,
+        Trace,
     };
     match layer {
         Sys | Stats | Trace => &[Model],
@@ -100,8 +104,10 @@ fn allowed_layers(layer: PackageLayer) -> &'static [PackageLayer] {
         Registry => &[Model, Engine, Kit, Tool],
         Machine => &[Model, Sys, Stats, Trace, Engine],
         Conduct => &[Model, Sys, Stats, Trace, Engine, Machine, Tool],
+        Results => &[Model, Sys, Stats, Trace, Engine, Machine, Conduct, Registry, Store, Report],
         PackageLayer::Cli => &[
             Model, Sys, Stats, Trace, Engine, Kit, Tool, Registry, Machine, Conduct, Store, Report,
+            Results,
         ],
         Model | PackageLayer::Testkit | PackageLayer::Outside | PackageLayer::Nowhere => &[],
     }
@@ -129,6 +135,7 @@ fn layer_of(folder: &str) -> PackageLayer {
         ["crates", "conduct"] => PackageLayer::Conduct,
         ["crates", "store", _] => PackageLayer::Store,
         ["crates", "report", _] => PackageLayer::Report,
+        ["crates", "results"] => PackageLayer::Results,
         ["crates", "cli"] => PackageLayer::Cli,
         ["crates", ..] => PackageLayer::Nowhere,
         ["testkit"] => PackageLayer::Testkit,

@@ -348,9 +348,6 @@ pub(crate) struct ReportArgs {
     /// Print the plan of the trials' campaign as TOML for `treering compare PLAN`, and no page.
     #[arg(long, conflicts_with_all = ["gate", "format", "charts"])]
     pub(crate) print_plan: bool,
-    /// Command line that conducted the campaign, if that has just been done.
-    #[arg(skip)]
-    pub(crate) typed: Option<String>,
     #[command(flatten)]
     pub(crate) page: PageArgs,
 }

@@ -13,15 +13,7 @@ use treering_model::split_metric_names;
 use treering_script::{parse_count, parse_size};
 
 use crate::failure::Failure;
-
-/// Parses a percentage from 0 to 1000 % as a share: `3%` is .03.
-pub(crate) fn percentage(option: &str, text: &str) -> Result<f64, Failure> {
-    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
-    percent.filter(|percent| (0.0..=1000.0).contains(percent)).map(|p| p / 100.0).ok_or_else(|| {
-        Failure::usage(format!("{option}: '{text}' is not a percentage"))
-            .hint("a percentage is a number with a percent sign, such as 3%")
-    })
-}
+pub(crate) use treering_results::percentage;
 
 /// Names of metrics in the values of `--primary`.
 pub(crate) fn metric_names(lists: &[String]) -> Vec<String> {

@@ -17,11 +17,12 @@ use treering_model::{Ending, KEPT_TREES_FACT, Trial};
 use treering_observe::census::census;
 use treering_report::pages::history::spread;
 use treering_report::{Cell, Column, Report, Table};
+use treering_results::no_results;
 use treering_script::{Settings, Workload};
 use treering_store::{Filter, LoadDetail, TrialState, TrialSummary};
 use treering_sys::open_top;
 
-use super::image::PlannedSave;
+use super::image::planned_save;
 use super::{native, output};
 use crate::arguments::{
     AgeVerb, AnyRunArgs, MeasureProfileArgs, NativeRunArgs, OutputArgs, SpreadArgs, image_to_save,
@@ -29,7 +30,8 @@ use crate::arguments::{
 };
 use crate::classic_output::say;
 use crate::failure::Failure;
-use crate::storage::{failure, no_results, open_to_read};
+use crate::storage::{failure, open_results, place_at};
+use crate::terminal::Terminal;
 
 /// Runs a subcommand of `treering age`.
 pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
@@ -48,7 +50,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             let own = NativeRunArgs::from_arg_matches(matches).map_err(usage)?;
             let layout_every = own.layout_every.or(Some(1));
             let saving = match (image_to_save(matches), &own.dir) {
-                (Some(name), Some(dir)) => Some(PlannedSave::prepare(name, dir)?),
+                (Some(name), Some(dir)) => Some(planned_save(name, dir)?),
                 _ => None,
             };
             let own = NativeRunArgs { keep: true, layout_every, ..own };
@@ -59,7 +61,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             };
             let completed = done.filter(|done| done.conclusion.ending == Ending::Completed);
             match (saving, completed) {
-                (Some(saving), Some(done)) => saving.save(done.trial.as_ref())?,
+                (Some(saving), Some(done)) => saving.run(done.trial.as_ref(), &Terminal)?,
                 (Some(_), None) => say("no image is saved: the filesystem is not aged"),
                 (None, _) => {}
             }
@@ -77,7 +79,7 @@ fn resume(
         AnyRunArgs::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
     let dir = own.dir.as_deref().unwrap_or(Path::new(""));
     let dir = dir.canonicalize().map_err(|error| Failure::of_path(dir, &error))?;
-    let store = open_to_read(any.store.as_deref())?.ok_or_else(no_results)?;
+    let store = place_at(any.store.as_deref()).open_to_read()?.ok_or_else(no_results)?;
     let workload = AgeWorkload.manifest().name.to_owned();
     let filter = Filter { workload: Some(workload), ..Filter::default() };
     let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
@@ -173,7 +175,7 @@ fn profile(args: &MeasureProfileArgs) -> Result<ExitCode, Failure> {
 
 /// Shows the spread of the layouts of equal runs.
 fn spread(args: &SpreadArgs) -> Result<ExitCode, Failure> {
-    let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
+    let store = open_results(&args.store)?;
     let filter = Filter { plan: args.plan.clone(), label: args.label.clone(), ..Filter::default() };
     let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
     summaries.retain(|summary| summary.state == TrialState::Ended(Ending::Completed));

@@ -1,11 +1,11 @@
 //! `treering lab clean`: removes what a killed run left in a directory.
 
-use std::io::{Write, stdout};
 use std::process::ExitCode;
 
 use treering_lab::{LabError, find_leftovers, remove_leftovers};
 
 use crate::arguments::CleanArgs;
+use crate::classic_output::print_line;
 use crate::clock::unix_ms;
 use crate::failure::Failure;
 
@@ -18,12 +18,12 @@ pub(crate) fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
     let left = if args.dry_run {
         let left = find_leftovers(dir)?;
         for (left, tree) in left.iter().flat_map(|left| left.trees.iter().map(move |t| (left, t))) {
-            say(&format!("would remove {}", left.described(dir, tree, now_unix_s)));
+            print_line(&format!("would remove {}", left.described(dir, tree, now_unix_s)));
         }
         left
     } else {
         let removed = remove_leftovers(dir, |left, tree| {
-            say(&format!("removing {}", left.described(dir, tree, now_unix_s)));
+            print_line(&format!("removing {}", left.described(dir, tree, now_unix_s)));
         });
         match removed {
             Ok(left) => Some(left),
@@ -32,14 +32,10 @@ pub(crate) fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
         }
     };
     match left {
-        None => say(&format!("{}: nothing to clean (no mark of a killed run)", dir.display())),
-        Some(left) => left.remaining(dir).iter().for_each(|line| say(line)),
+        None => {
+            print_line(&format!("{}: nothing to clean (no mark of a killed run)", dir.display()));
+        }
+        Some(left) => left.remaining(dir).iter().for_each(|line| print_line(line)),
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Prints a line on standard output. Write errors are ignored: a closed pipe must not stop the
-/// command.
-fn say(line: &str) {
-    let _nobody_listens = writeln!(stdout(), "{line}");
 }

@@ -9,7 +9,7 @@ use treering_store::{Filter, StoreError};
 use super::output::{unknown_format, with_writer};
 use crate::arguments::ExportArgs;
 use crate::failure::Failure;
-use crate::storage::{failure, no_results, open_to_read};
+use crate::storage::{failure, open_results};
 
 /// Exports the trials, one at a time.
 pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
         let names: Vec<&str> = ExportForm::ALL.into_iter().map(ExportForm::name).collect();
         unknown_format(&args.format, &names)
     })?;
-    let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
+    let store = open_results(&args.store)?;
     let ids = if args.trials.is_empty() {
         let all_trials = store.trials(&Filter::default()).map_err(|error| failure(&error))?;
         all_trials.into_iter().rev().map(|summary| summary.trial).collect()

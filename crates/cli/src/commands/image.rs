@@ -3,22 +3,17 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_lab::{AgedTarget, FilesystemProfile, ImageLibrary, Lab, ReadOnlyView};
-use treering_model::{ImageRecord, Trial};
+use treering_conduct::ImageSave;
+use treering_lab::ImageLibrary;
 use treering_report::Report;
 use treering_report::pages::machine::images::{self, ListedImage};
 
 use super::{lab, output};
 use crate::arguments::ImageVerb;
 use crate::classic_output::say;
-use crate::clock::trial_unix_ms;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::places;
-use treering_conduct::trial::OBSERVING_PARAMETERS;
-use treering_conduct::watch_signals;
-
-/// Option of mkfs with which the superblock tells the seed of the order of names.
-const HASH_SEED: &str = "hash_seed=";
+use crate::terminal::Terminal;
 
 /// Runs a subcommand of `treering image`.
 pub(crate) fn run(verb: &ImageVerb) -> Result<ExitCode, Failure> {
@@ -28,7 +23,7 @@ pub(crate) fn run(verb: &ImageVerb) -> Result<ExitCode, Failure> {
         ImageVerb::Show { name, output } => {
             output::write(&images::show(name, &library.load(name)?.record), output)
         }
-        ImageVerb::Save { name, target } => PlannedSave::prepare(name, target)?.save(None),
+        ImageVerb::Save { name, target } => planned_save(name, target)?.run(None, &Terminal),
         ImageVerb::Verify { names } => return Ok(verify(&library, names)),
         ImageVerb::Remove { names } => names.iter().try_for_each(|name| Ok(library.remove(name)?)),
         ImageVerb::Restore { name, to } => Ok(library.load(name)?.restore_to(to)?),
@@ -57,62 +52,9 @@ fn verify(library: &ImageLibrary, names: &[String]) -> ExitCode {
     worst
 }
 
-/// A planned save of a filesystem that is still to be aged; every check that can refuse the save
-/// has passed.
-pub(super) struct PlannedSave {
-    name: String,
-    lab: Lab,
-    target: AgedTarget,
-    mkfs: Vec<String>,
-}
-
-impl PlannedSave {
-    /// Checks that the filesystem can be saved under this name.
-    pub(super) fn prepare(name: &str, target: &Path) -> Result<Self, Failure> {
-        let lab = lab::open();
-        places::images_dir()?;
-        lab.library().refuse_taken(name)?;
-        let directory = target.canonicalize().map_err(|error| Failure::of_path(target, &error))?;
-        let found = AgedTarget::examine(&directory, &lab)?;
-        let mkfs = FilesystemProfile::read(&ReadOnlyView::open(&directory)?, &directory)?.mkfs;
-        Ok(Self { name: name.to_owned(), lab, target: found, mkfs })
-    }
-
-    /// Saves the filesystem, with the trial that aged it.
-    pub(super) fn save(self, trial: Option<&Trial>) -> Result<(), Failure> {
-        let signals = watch_signals()?;
-        say(&format!(
-            "saving {} as image {}: it is unmounted meanwhile",
-            self.target.point().display(),
-            self.name
-        ));
-        let image = self.lab.library().begin(&self.name)?;
-        let record = self.record(trial);
-        let saved = self.target.save(image, record, signals.flag());
-        if signals.flag().is_raised() && saved.is_err() {
-            return Err(Failure::new(Kind::Interrupted, "interrupted: no image is saved"));
-        }
-        Ok(saved?)
-    }
-
-    fn record(&self, trial: Option<&Trial>) -> ImageRecord {
-        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        // A random number that another mkfs of the same words draws anew.
-        let is_drawn = |word: &str| word.starts_with(HASH_SEED);
-        let drawn = self.mkfs.iter().position(|word| is_drawn(word));
-        let mut words = self.mkfs.clone();
-        if let Some(place) = drawn {
-            words.drain(place.saturating_sub(1)..=place);
-        }
-        let recipe = vec![
-            pair("mkfs", &words.join(" ")),
-            pair("mount", &self.target.options()),
-            pair("treering", env!("CARGO_PKG_VERSION")),
-        ];
-        let (name, now_ms) = (&self.name, trial_unix_ms());
-        let mut record =
-            ImageRecord::describing(name, now_ms, recipe, trial, &OBSERVING_PARAMETERS);
-        record.outcome.extend(drawn.map(|place| pair("mkfs -E", &self.mkfs[place])));
-        record
-    }
+/// Checks that the filesystem of a directory can be saved under this name.
+pub(super) fn planned_save(name: &str, target: &Path) -> Result<ImageSave, Failure> {
+    let lab = lab::open();
+    places::images_dir()?;
+    ImageSave::prepare(name, target, lab)
 }

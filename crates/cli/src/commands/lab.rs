@@ -2,7 +2,7 @@
 //! the leftovers.
 
 use std::fs::File;
-use std::io::{Write, stdout};
+use std::io::stdout;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,12 +19,12 @@ use treering_lab::{
 use treering_observe::block_trace::StaleInstance;
 use treering_report::pages::machine::lab as page;
 
-use super::compare::Terminal;
 use super::{clean, output};
 use crate::arguments::{DiskArgs, LabVerb, OutputArgs, size};
-use crate::classic_output::say as note;
+use crate::classic_output::{print_line, say};
 use crate::failure::Failure;
 use crate::places;
+use crate::terminal::Terminal;
 use treering_sys::is_root;
 
 /// Runs a subcommand of `treering lab`.
@@ -71,7 +71,7 @@ pub(super) fn open_with_cautions() -> Lab {
 pub(crate) fn open_read_only() -> Lab {
     let lab = configured(Lab::unopened(&first_directory()));
     for left in lab.left_unmounted().unwrap_or_default() {
-        note(&format!(
+        say(&format!(
             "caution: a killed run left {}; `treering lab release` mounts it again",
             left.kind
         ));
@@ -138,11 +138,11 @@ fn end_reboots(reboots: &RebootControl, dry_run: bool) -> Result<(), Failure> {
     }
     let what = reboots.words();
     if dry_run {
-        say(&format!("would free {what}"));
+        print_line(&format!("would free {what}"));
         return Ok(());
     }
     reboots.end()?;
-    say(&format!("freed {what}"));
+    print_line(&format!("freed {what}"));
     Ok(())
 }
 
@@ -160,10 +160,10 @@ fn release(dry_run: bool, reboots: &RebootControl) -> Result<(), Failure> {
     if dry_run {
         let gone = gone.iter().map(|leftover| freeing_words(&leftover.kind));
         let traces = traces.iter().map(|left| format!("would free {left}"));
-        gone.chain(traces).for_each(|line| say(&line));
+        gone.chain(traces).for_each(|line| print_line(&line));
         return Ok(());
     }
-    let failed = free_leftovers(&lab, gone, traces, say);
+    let failed = free_leftovers(&lab, gone, traces, print_line);
     if failed.is_empty() {
         return Ok(());
     }
@@ -184,19 +184,19 @@ fn disk(args: &DiskArgs) -> Result<(), Failure> {
     let signals = watch_signals()?;
     let device = LabDevice::played_disk(model, bytes, args.images.as_deref(), &open())?;
     for caution in device.cautions() {
-        note(&format!("caution: {caution}"));
+        say(&format!("caution: {caution}"));
     }
     let nodes = device.members();
     let node = nodes.first().map(|member| member.node.display().to_string()).unwrap_or_default();
-    say(&node);
-    note(&format!("{node} is played: {about}. Unmount it before Ctrl-C takes it away"));
+    print_line(&node);
+    say(&format!("{node} is played: {about}. Unmount it before Ctrl-C takes it away"));
     while !signals.flag().is_raised() {
         sleep(Duration::from_millis(100));
     }
     let counts = device.played()?.unwrap_or_default();
     let seconds = |ns: u64| ns as f64 / 1e9;
     let late_ns = |share| counts.late_ns_at(share).unwrap_or(0) as f64;
-    note(&format!(
+    say(&format!(
         "{} requests in {:.3} s of the disk (seeks {:.3} s, rotation {:.3} s, transfer {:.3} s)",
         counts.requests,
         seconds(counts.busy_ns),
@@ -204,7 +204,7 @@ fn disk(args: &DiskArgs) -> Result<(), Failure> {
         seconds(counts.rotation_ns),
         seconds(counts.transfer_ns),
     ));
-    note(&format!(
+    say(&format!(
         "answers late by {:.0} µs (median), {:.0} µs (99 %), {:.2} % of that time; {:.2} s of CPU",
         late_ns(0.5) / 1e3,
         late_ns(0.99) / 1e3,
@@ -230,10 +230,4 @@ fn makeable(lab: &Lab) -> Vec<(&'static str, Result<String, String>)> {
         Availability::Missing { why, how } => Err(format!("{why}: {how}")),
     };
     filesystems::makeable().map(|one| (one.name, availability(one))).collect()
-}
-
-/// Prints a line on standard output. Write errors are ignored: a closed pipe must not stop the
-/// command.
-fn say(line: &str) {
-    let _nobody_listens = writeln!(stdout(), "{line}");
 }

@@ -1,12 +1,13 @@
 //! `treering links`: creates links with the names of the imitated tools to the running treering.
 
 use std::fs;
-use std::io::{self, Write, stdout};
+use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::arguments::LinksArgs;
+use crate::classic_output::print_line;
 use crate::failure::{Failure, Kind};
 
 /// Link target that always counts as treering, whatever the running executable is called.
@@ -48,15 +49,15 @@ pub(crate) fn run(args: &LinksArgs) -> Result<ExitCode, Failure> {
         }
         match (state, args.dry_run) {
             (LinkState::Foreign, _) => foreign.push(path.display().to_string()),
-            (LinkState::TheLink, _) => say(&format!("{link} (exists)")),
-            (LinkState::Nothing, true) => say(&format!("would make {link}")),
-            (LinkState::AnotherLink, true) => say(&format!("would replace {link}")),
-            (LinkState::Nothing, false) => say(&link),
-            (LinkState::AnotherLink, false) => say(&format!("{link} (replaced)")),
+            (LinkState::TheLink, _) => print_line(&format!("{link} (exists)")),
+            (LinkState::Nothing, true) => print_line(&format!("would make {link}")),
+            (LinkState::AnotherLink, true) => print_line(&format!("would replace {link}")),
+            (LinkState::Nothing, false) => print_line(&link),
+            (LinkState::AnotherLink, false) => print_line(&format!("{link} (replaced)")),
         }
     }
     if foreign.is_empty() {
-        say("man pages under these names: `treering man --links DIR`");
+        print_line("man pages under these names: `treering man --links DIR`");
         return Ok(ExitCode::SUCCESS);
     }
     let what =
@@ -109,10 +110,4 @@ fn make(path: &Path, target: &Path, state: LinkState) -> io::Result<()> {
 /// Adds the path to the error.
 fn at(path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-}
-
-/// Prints a line on standard output. Write errors are ignored: a closed pipe must not stop the
-/// command.
-fn say(line: &str) {
-    let _nobody_listens = writeln!(stdout(), "{line}");
 }

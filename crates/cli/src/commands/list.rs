@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use treering_analysis::KnownTotals;
 use treering_report::pages::trials::{TrialRow, page};
 use treering_report::pages::trials_json::TrialList;
+use treering_results::{TrialProperty, check_known};
 use treering_store::{Filter, LoadDetail, Store, StoreError, TrialState};
 
 use super::output;
-use super::report::{TrialProperty, check_known};
 use crate::arguments::ListArgs;
 use crate::failure::Failure;
 use crate::storage::{failure, open_to_read};
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
         limit: Some(args.limit),
         ..Filter::default()
     };
-    let rows = match open_to_read(args.store.store.as_deref())? {
+    let rows = match open_to_read(&args.store)? {
         Some(store) => {
             let rows = rows(&store, &filter).map_err(|error| failure(&error))?;
             let asked = [

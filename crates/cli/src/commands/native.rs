@@ -11,10 +11,10 @@ use treering_engine::{EngineError, RunProgress};
 use treering_lab::{Lab, RunTree};
 use treering_model::{Ending, TrialSink};
 use treering_report::pages::run::{StoreLocation, page};
+use treering_results::PlanStore;
 use treering_script::{Settings, Workload};
 use treering_store::Store;
 
-use super::compare::{PlanStore, Terminal};
 use super::many::{self, Ranks};
 use super::trial::outline;
 use super::{lab, output};
@@ -23,6 +23,8 @@ use crate::classic_output::say;
 use crate::failure::{Failure, Kind, show};
 use crate::progress::ProgressShow;
 use crate::sinks::EventLines;
+use crate::storage::run_store;
+use crate::terminal::Terminal;
 
 /// Runs the workload natively.
 pub(crate) fn run(
@@ -79,7 +81,7 @@ pub(super) fn run_with(
         rehearse(workload, settings, (&any, own), ranks)?;
         return Ok((ExitCode::SUCCESS, None));
     }
-    let (options, store) = (options(&any, own), PlanStore::of_run(&any));
+    let (options, store) = (options(&any, own), run_store(&any));
     let host = NativeTerminal { own, store: &store, has_layouts: workload.manifest().name == AGE };
     let run = NativeRun::new(workload, settings, &options, ranks)?;
     let Some(outcome) = run.run(kept, (&store, &host))? else {

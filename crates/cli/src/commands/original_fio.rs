@@ -13,13 +13,13 @@ use std::process::ExitCode;
 use treering_conduct::trial::{InstalledProgram, run_installed};
 use treering_fio::{installed, native_help};
 use treering_model::{Fact, RunMode, Trial, TrialHeader, TrialId};
-use treering_registry::{ImportedTrial, PhaseRows, events_of, import};
+use treering_registry::{ImportedTrial, PhaseRows, import};
 
 use crate::arguments::{FIO, classic_os_words};
 use crate::classic_output::say;
 use crate::clock::unix_ms;
 use crate::failure::{Failure, output_failed};
-use crate::storage::{ResultDestination, failure as store_failure};
+use crate::storage::place_at;
 
 /// Environment variable set for the started fio, so that a copy of treering with fio's name does
 /// not start itself endlessly.
@@ -202,18 +202,9 @@ fn keep(
         ..TrialHeader::new(TrialId::new(), FIO, RunMode::Classic)
     };
     let trial = reported(foreign.with(beginning), command_line, why);
-    let mut destination = ResultDestination::open(
-        command_line.store.as_deref(),
-        command_line.no_store,
-        &[here.as_path()],
-        trial.beginning.trial,
-    )?;
-    if let Some(store) = destination.store() {
-        let mut recorder = store.recorder();
-        for event in events_of(&trial, &PhaseRows::default()) {
-            recorder.record(&event).map_err(|error| store_failure(&error))?;
-        }
-    }
+    let place = place_at(command_line.store.as_deref());
+    let mut destination = place.destination(&[here.as_path()], trial.beginning.trial)?;
+    destination.record(&trial, &PhaseRows::default())?;
     destination.finish().map(|_| ())
 }
 

@@ -6,14 +6,15 @@ use std::process::ExitCode;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use treering_model::{Ending, counted};
 use treering_report::pages::machine::store::{StoreFacts, page};
+use treering_results::open_to_write;
 use treering_store::{Filter, Store, StoreError, TrialState};
 
 use super::{output, overview, share};
-use crate::arguments::{KeepVerb, OutputArgs, StoreArgs};
+use crate::arguments::{KeepVerb, OutputArgs};
 use crate::classic_output::say;
 use crate::colour::is_dumb;
 use crate::failure::Failure;
-use crate::storage::{failure, no_results, open_to_read, open_to_write};
+use crate::storage::{failure, open_results};
 
 /// Maximum number of unreadable trials that are named.
 const NAMED_MAX: usize = 20;
@@ -21,19 +22,14 @@ const NAMED_MAX: usize = 20;
 /// Runs a subcommand of `treering store`.
 pub(crate) fn run(verb: &KeepVerb) -> Result<ExitCode, Failure> {
     match verb {
-        KeepVerb::Info { store, output } => info(&open_store(store)?, output),
-        KeepVerb::Check { store } => check(&open_store(store)?),
-        KeepVerb::Vacuum { store } => vacuum(open_store(store)?),
+        KeepVerb::Info { store, output } => info(&open_results(store)?, output),
+        KeepVerb::Check { store } => check(&open_results(store)?),
+        KeepVerb::Vacuum { store } => vacuum(open_results(store)?),
         KeepVerb::Overview(args) => return overview::run(args),
         KeepVerb::Pack(args) => return share::pack(args),
         KeepVerb::Merge(args) => return share::merge(args),
     }?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Opens the store to read, after moving waiting results into it.
-fn open_store(args: &StoreArgs) -> Result<Store, Failure> {
-    open_to_read(args.store.as_deref())?.ok_or_else(no_results)
 }
 
 fn info(store: &Store, args: &OutputArgs) -> Result<(), Failure> {

@@ -12,11 +12,11 @@ use super::output;
 use super::typed::typed_again;
 use crate::arguments::SweepArgs;
 use crate::failure::{Failure, Kind};
-use crate::storage::{failure, no_results, open_to_read};
+use crate::storage::{failure, open_results};
 
 /// Shows the curves.
 pub(crate) fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
-    let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
+    let store = open_results(&args.store)?;
     let filter = Filter { plan: args.plan.clone(), ..Filter::default() };
     let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
     summaries.retain(|one| matches!(one.state, TrialState::Ended(_)));

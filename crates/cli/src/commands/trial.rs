@@ -1,8 +1,7 @@
 //! Command lines and dry runs of trials, with the workloads of this program.
 
 pub(crate) use treering_conduct::quoted;
-use treering_conduct::trial::{self, write_outline};
-use treering_model::Trial;
+use treering_conduct::trial::write_outline;
 use treering_script::{Job, TargetFacts};
 
 use crate::failure::Failure;
@@ -10,9 +9,4 @@ use crate::failure::Failure;
 /// Prints the plan of a run: its operations, or each of their calls.
 pub(crate) fn outline(job: &dyn Job, facts: &TargetFacts, calls: bool) -> Result<(), Failure> {
     super::output::with_writer(None, |out| write_outline(job, facts, calls, out))
-}
-
-/// Command line of the trial; `None` for an imported log without job or directory.
-pub(crate) fn known_command_line(trial: &Trial) -> Option<String> {
-    trial::known_command_line(trial, treering_registry::workloads())
 }

@@ -5,6 +5,7 @@ mod calls;
 mod classic;
 mod command_line;
 pub(crate) mod devices;
+mod fio_check;
 mod installed;
 mod native;
 mod outline;
@@ -24,9 +25,11 @@ use treering_sys::{SignalWatch, raise_open_files};
 
 pub use self::classic::{ClassicEnd, ClassicRun, classic_engine};
 pub use self::command_line::{command_line, known_command_line};
+pub use self::fio_check::{ComparedRequests, FioCheck, FioTurn};
 pub use self::installed::{InstalledProgram, run_installed};
+pub(crate) use self::native::OBSERVING_PARAMETERS;
 pub(crate) use self::native::in_unit;
-pub use self::native::{NativeHost, NativeOptions, NativeRun, OBSERVING_PARAMETERS};
+pub use self::native::{NativeHost, NativeOptions, NativeRun};
 pub use self::outline::write_outline;
 pub use self::replay::{ClassicText, replay_classic};
 pub use self::sinks::EventFilter;
@@ -139,7 +142,7 @@ pub struct TrialOutcome {
 ///
 /// # Errors
 /// When the trial cannot begin, or cannot be recorded at all.
-pub fn run_trial(
+pub(crate) fn run_trial(
     request: TrialRequest<'_>,
     mut place: OwnedDirectory,
     listeners: Vec<Box<dyn TrialSink + '_>>,
@@ -203,7 +206,7 @@ pub fn run_trial(
 ///
 /// # Errors
 /// When the directory is missing, cannot be acquired, or has trees of a killed run.
-pub fn take_named(dir: &Path, kept: &[RunTree]) -> Result<OwnedDirectory, Failure> {
+pub(crate) fn take_named(dir: &Path, kept: &[RunTree]) -> Result<OwnedDirectory, Failure> {
     if dir.metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
         let message = format!("there is no directory {}", dir.display());
         let hint = format!(

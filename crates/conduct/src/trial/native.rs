@@ -384,5 +384,5 @@ fn percentage<N: FromStr + PartialOrd + Display>(
 }
 
 /// Names of the engine parameters that change only the observations, not the written data.
-pub const OBSERVING_PARAMETERS: [&str; 5] =
+pub(crate) const OBSERVING_PARAMETERS: [&str; 5] =
     ["latency", "layout", "layout-every", "heat", "heat-half-life"];

@@ -4,6 +4,7 @@
 //! shipped ones, `report` computes their statistics. The compilebench workload uses them.
 
 mod build_command;
+mod fingerprint;
 mod language;
 pub mod library;
 pub mod record;
@@ -17,5 +18,6 @@ pub use crate::language::{
     Dataset, FileList, StateSet, TitleError, TooManyBytes, TreeState, check_title, classic, format,
 };
 
+pub use fingerprint::fingerprint;
 pub use scan::OmittedEntries;
 pub use selection::{PathSelection, SelectionError};

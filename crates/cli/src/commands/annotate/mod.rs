@@ -12,8 +12,7 @@ use crate::arguments::{ExcludeArgs, IncludeArgs, LabelArgs, StoreArgs};
 use crate::classic_output::say;
 use crate::clock;
 use crate::failure::Failure;
-use crate::places;
-use crate::storage::{failure, no_results, open_to_read, open_to_write};
+use crate::storage::{failure, open_results, place_of};
 
 pub(crate) use delete::run as delete;
 
@@ -63,7 +62,7 @@ struct NamedTrials {
 impl NamedTrials {
     fn find(names: &[String], store: &StoreArgs) -> Result<Self, Failure> {
         // Opening the store to read moves waiting results into it, and does not create it.
-        let reader = open_to_read(store.store.as_deref())?.ok_or_else(no_results)?;
+        let reader = open_results(store)?;
         let mut ids = Vec::new();
         for name in names {
             let id = reader.find(name).map_err(|error| failure(&error))?;
@@ -72,16 +71,12 @@ impl NamedTrials {
             }
         }
         drop(reader);
-        let place = match &store.store {
-            Some(place) => place.clone(),
-            None => places::default_store()?,
-        };
-        Ok(Self { store: open_to_write(&place)?, ids })
+        Ok(Self { store: place_of(store).open_to_write()?, ids })
     }
 
     /// Adds the annotation to each of the trials, and prints a message.
     fn add(&mut self, change: &AnnotationKind, words: &str) -> Result<(), Failure> {
-        let now_ms = i64::try_from(clock::unix_ms()).unwrap_or(i64::MAX);
+        let now_ms = clock::trial_unix_ms();
         self.store.annotate(&self.ids, now_ms, change).map_err(|error| failure(&error))?;
         self.ids.iter().for_each(|id| say(&format!("{id} {words}")));
         Ok(())

@@ -16,11 +16,12 @@ use treering_script::{
 
 use crate::arguments::{AnyRunArgs, FIO, classic_words, settings};
 use crate::classic_output::{StandardStreams, say};
-use crate::commands::compare::{PlanStore, Terminal};
 use crate::commands::many::Ranks;
 use crate::commands::original_fio;
 use crate::commands::trial::outline;
 use crate::failure::{Failure, Kind, output_failed, show};
+use crate::storage::run_store;
+use crate::terminal::Terminal;
 use traces::PhaseTraces;
 
 /// Runs the tool; on every rank if a launcher started several and the tool supports ranks.
@@ -125,7 +126,7 @@ fn perform(
         ranks,
         traces: &traces,
     };
-    let around = (&PlanStore::of_run(any) as _, &Terminal as _);
+    let around = (&run_store(any) as _, &Terminal as _);
     let end = run.run(job, tool, Box::new(StandardStreams::new()), around)?;
     end.failure.iter().for_each(|failure| _ = show(failure));
     if let Some(outcome) = end.outcome {

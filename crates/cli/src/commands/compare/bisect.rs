@@ -10,12 +10,14 @@ use treering_conduct::{
 use treering_sys::has_panicked;
 
 use super::kernels::kernel_sources;
-use super::{PlanStore, Terminal, page, read_rehearsed, usual_options};
+use super::{page, read_rehearsed, usual_options};
 use crate::arguments::{BisectStepArgs, CompareArgs, PageArgs, percentage};
 use crate::classic_output::say;
 use crate::commands::lab;
 use crate::exit_codes::{BISECTION_ENDS, SKIPPED, UNCLEAR};
 use crate::failure::{Failure, Kind, show};
+use crate::storage::plan_store;
+use crate::terminal::Terminal;
 
 /// Answer of a bisection step.
 enum Answer {
@@ -90,7 +92,7 @@ fn step(args: &BisectStepArgs) -> Result<Answer, Failure> {
         gives_up: true,
         ..usual_options(Some(&args.plan))
     };
-    let store = PlanStore::new(&args.store);
+    let store = plan_store(&args.store);
     let code = match carry_out(&plan, &plan_options, (&store, &Terminal), &lab)? {
         PlanEnd::Done { campaign } => {
             let shown = PageArgs {

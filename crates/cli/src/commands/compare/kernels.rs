@@ -14,10 +14,10 @@ use treering_conduct::{
 use treering_sys::StopFlag;
 
 use super::super::output;
-use super::Terminal;
 use crate::arguments::{KernelCheckArgs, QuickArgs};
 use crate::exit_codes::KERNEL_UNUSABLE;
 use crate::failure::Failure;
+use crate::terminal::Terminal;
 
 /// Checks each kernel, and prints its findings before the next one.
 pub(crate) fn check_kernels(args: &KernelCheckArgs) -> Result<ExitCode, Failure> {

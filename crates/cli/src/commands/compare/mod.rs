@@ -3,11 +3,8 @@
 
 mod bisect;
 mod guest;
-mod host;
-mod judging;
 mod kernels;
 mod quick;
-mod store;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -25,12 +22,11 @@ use treering_conduct::{
 };
 use treering_lab::{Lab, filesystems, rehearse};
 use treering_model::{TrialId, Variant};
+use treering_results::failed_variants;
 
 pub(super) use self::bisect::run as bisect_step;
 pub(crate) use self::guest::run as run_guest;
-pub(super) use self::host::Terminal;
 pub(super) use self::kernels::check_kernels;
-pub(super) use self::store::PlanStore;
 use super::lab;
 use super::report::{self, Campaign};
 use super::typed::typed_again;
@@ -39,6 +35,8 @@ use crate::classic_output::say;
 use crate::colour;
 use crate::failure::{Failure, Kind, show};
 use crate::launcher::parallel_launch;
+use crate::storage::{open_results, plan_store};
+use crate::terminal::Terminal;
 
 /// Runs the plan and compares its variants.
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
@@ -102,7 +100,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     // A directory that cannot be made must be reported before hours are spent.
     args.page.charts.as_deref().map_or(Ok(()), super::charts::prepare)?;
-    let store = PlanStore::new(&args.page.store);
+    let store = plan_store(&args.page.store);
     match carry_out(&plan, &options(args), (&store, &Terminal), &lab)? {
         PlanEnd::Done { campaign } => page(&plan, args, campaign),
         PlanEnd::GivenUp { why, .. } => Err(Failure::new(Kind::Trial, why)),
@@ -207,7 +205,7 @@ pub(super) fn show_plan(
     store: &StoreArgs,
     output: Option<&Path>,
 ) -> Result<ExitCode, Failure> {
-    let lines = dry_run(plan, options, (&PlanStore::new(store), &Terminal))?;
+    let lines = dry_run(plan, options, (&plan_store(store), &Terminal))?;
     super::output::with_writer(output, |out| {
         lines.iter().try_for_each(|line| writeln!(out, "{line}"))
     })?;
@@ -259,7 +257,7 @@ fn page(plan: &Plan, args: &CompareArgs, campaign: Option<TrialId>) -> Result<Ex
         let why = "nothing in this plan runs under this kernel";
         return Ok(report::nothing_compared(&args.page, why));
     };
-    let failed = report::failed_variants(campaign, args)?;
+    let failed = failed_variants(&open_results(&args.page.store)?, campaign)?;
     for (variant, error) in &failed {
         say(&format!("treering: every trial of '{variant}' failed; the first: {error}"));
     }

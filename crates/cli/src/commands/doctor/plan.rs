@@ -11,9 +11,9 @@ use treering_report::Warning;
 
 use crate::arguments::StoreArgs;
 use crate::clock::trial_unix_ms;
-use crate::commands::compare::PlanStore;
 use crate::commands::lab;
 use crate::failure::Failure;
+use crate::storage::plan_store;
 
 /// Cautions of a comparison that are known before it runs: those about targets.
 const TARGET_CAUTIONS: [Code; 7] = [
@@ -34,8 +34,7 @@ pub(super) fn look_at_plan(
 ) -> Result<(Vec<String>, Vec<Warning>), Failure> {
     let usual_store = StoreArgs::default();
     let memory_bytes = findings.number("memory.usable_bytes");
-    let examination =
-        examine_plan(plan, &PlanStore::new(&usual_store), &lab::open(), memory_bytes)?;
+    let examination = examine_plan(plan, &plan_store(&usual_store), &lab::open(), memory_bytes)?;
     findings.obstacles.extend(examination.obstacles);
     findings.cautions.extend(examination.cautions);
     Ok((examination.size, target_cautions(plan)))

@@ -3,9 +3,7 @@
 
 use std::process::ExitCode;
 
-use treering_analysis::history::{
-    History, HistorySeries, KnownChange, LevelShift, acknowledgement,
-};
+use treering_analysis::history::{History, KnownChange, LevelShift, SeriesShift, acknowledgement};
 use treering_model::nearest::suggestion;
 use treering_model::{AnnotationKind, TrialId};
 
@@ -13,8 +11,7 @@ use crate::arguments::HistoryArgs;
 use crate::classic_output::say;
 use crate::clock;
 use crate::failure::Failure;
-use crate::places;
-use crate::storage::{failure, open_to_write};
+use crate::storage::{failure, place_of};
 
 /// Acknowledges the changes of level at a point, or withdraws the acknowledgement; `None` if
 /// neither option is given.
@@ -35,7 +32,7 @@ pub(super) fn change(args: &HistoryArgs, history: &History) -> Result<Option<Exi
                     let known = acknowledgement(series, shift, anchor, reason);
                     let trials = series.points[shift.index].trials.clone();
                     let words = format!("is known: {reason}");
-                    (line(series, shift, &words), trials, AnnotationKind::Acknowledged(known))
+                    (series.shift_line(shift, &words), trials, AnnotationKind::Acknowledged(known))
                 })
                 .collect()
         }
@@ -48,7 +45,7 @@ pub(super) fn change(args: &HistoryArgs, history: &History) -> Result<Option<Exi
                     let KnownChange { acknowledgement, trials } = shift.known.clone()?;
                     let words = "is no longer known";
                     let withdrawn = AnnotationKind::Withdrawn(acknowledgement);
-                    Some((line(series, shift, words), trials, withdrawn))
+                    Some((series.shift_line(shift, words), trials, withdrawn))
                 })
                 .collect()
         }
@@ -62,12 +59,8 @@ pub(super) fn change(args: &HistoryArgs, history: &History) -> Result<Option<Exi
 type PlannedAnnotation = (String, Vec<TrialId>, AnnotationKind);
 
 fn annotate(args: &HistoryArgs, annotations: Vec<PlannedAnnotation>) -> Result<(), Failure> {
-    let place = match &args.series.store.store {
-        Some(place) => place.clone(),
-        None => places::default_store()?,
-    };
-    let mut store = open_to_write(&place)?;
-    let now_ms = i64::try_from(clock::unix_ms()).unwrap_or(i64::MAX);
+    let mut store = place_of(&args.series.store).open_to_write()?;
+    let now_ms = clock::trial_unix_ms();
     for (words, trials, annotation) in annotations {
         store.annotate(&trials, now_ms, &annotation).map_err(|error| failure(&error))?;
         say(&words);
@@ -81,35 +74,14 @@ fn changes_at<'h>(
     point: &str,
     history: &'h History,
     is_wanted: impl Fn(&LevelShift) -> bool,
-) -> Result<Vec<(&'h HistorySeries, &'h LevelShift)>, Failure> {
-    let wanted = history.series.iter().flat_map(|series| {
-        series.shifts.iter().filter(|shift| is_wanted(shift)).map(move |shift| (series, shift))
-    });
-    let matches: Vec<(&HistorySeries, &LevelShift)> = wanted.collect();
-    let key = |(series, shift): &(&'h HistorySeries, &'h LevelShift)| {
-        series.points[shift.index].key.as_str()
-    };
-    let chosen: Vec<_> = matches.iter().filter(|change| key(change) == point).copied().collect();
-    if !chosen.is_empty() {
-        return Ok(chosen);
-    }
-    let mut keys: Vec<&str> = matches.iter().map(key).collect();
-    keys.sort_unstable();
-    keys.dedup();
-    let kind = if option == "--withdraw" { "known change" } else { "change of level" };
-    let message = format!("{option} {point}: no {kind} begins at this point");
-    Err(Failure::usage(message).hint(if keys.is_empty() {
-        format!("these series have no {kind}")
-    } else {
-        suggestion(point, &keys, "points at which one begins")
-    }))
-}
-
-fn line(series: &HistorySeries, shift: &LevelShift, words: &str) -> String {
-    let parts = [&series.workload, &series.job, &series.variant, &series.metric];
-    let parts: Vec<&str> =
-        parts.into_iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
-    let key = &series.points[shift.index].key;
-    let word = if shift.is_worse { "worse" } else { "better" };
-    format!("{}: {word} from {key} on {words}", parts.join(", "))
+) -> Result<Vec<SeriesShift<'h>>, Failure> {
+    history.shifts_at(point, is_wanted).map_err(|keys| {
+        let kind = if option == "--withdraw" { "known change" } else { "change of level" };
+        let message = format!("{option} {point}: no {kind} begins at this point");
+        Failure::usage(message).hint(if keys.is_empty() {
+            format!("these series have no {kind}")
+        } else {
+            suggestion(point, &keys, "points at which one begins")
+        })
+    })
 }

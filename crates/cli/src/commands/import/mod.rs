@@ -1,6 +1,5 @@
 //! `treering import`: imports logs of other tools, and exports of treering, into the store.
 
-mod keeper;
 mod strict;
 
 use std::io::Read as _;
@@ -8,18 +7,19 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use keeper::{TrialImport, TrialImporter};
 use strict::StrictCheck;
 use treering_registry::{
     ImportFile, ImportFileError, ImportFiles, ImportReader, ImportedTrial, OutputOutline,
     StoredNumbers, completed_trial, labels, read_files, remarks, tools,
 };
 use treering_report::pages::imported::{ImportView, ImportedRow, page};
+use treering_results::{TrialImport, TrialImporter};
 
 use crate::arguments::ImportArgs;
 use crate::clock;
 use crate::commands::output;
 use crate::failure::Failure;
+use crate::storage::place_of;
 
 /// Imports the files.
 pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     }
     let labels = labels(&files, &args.label)?;
     let mut keeper =
-        if args.dry_run { None } else { Some(TrialImporter::open(args.store.store.as_deref())?) };
+        if args.dry_run { None } else { Some(TrialImporter::open(place_of(&args.store))?) };
     let mut counters = remarks(&files);
     let first_failure = failures.next();
     counters.extend(failures.map(|failure| format!("{}; skipped", failure.message())));

@@ -11,14 +11,14 @@ use treering_io500::{
     result_artifacts,
 };
 use treering_model::{Ending, Fact, RunMode, Trial, TrialHeader, TrialId};
-use treering_registry::{ImportedTrial, PhaseRows, events_of, import};
+use treering_registry::{ImportedTrial, PhaseRows, import};
 use treering_sys::{EndedChild, monotonic_ns, wait_passing_signals};
 
 use crate::arguments::InstalledArgs;
 use crate::classic_output::say;
 use crate::clock;
 use crate::failure::{Failure, Kind};
-use crate::storage::{ResultDestination, failure};
+use crate::storage::place_of;
 
 /// Interval at which the program is polled for its end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -38,8 +38,7 @@ pub(super) fn run(args: &InstalledArgs) -> Result<ExitCode, Failure> {
     let data = PathBuf::from(config_value(&config, "datadir").unwrap_or("./datafiles"));
     let trial = TrialId::new();
     let targets: Vec<&Path> = [data.as_path()].into_iter().filter(|dir| dir.is_dir()).collect();
-    let mut destination =
-        ResultDestination::open(args.store.store.as_deref(), false, &targets, trial)?;
+    let mut destination = place_of(&args.store).destination(&targets, trial)?;
     let before = SystemTime::now();
     let started_unix_ms = clock::trial_unix_ms();
     let began_ns = monotonic_ns();
@@ -72,12 +71,7 @@ pub(super) fn run(args: &InstalledArgs) -> Result<ExitCode, Failure> {
     } else if !status.success() {
         imported.ending = Ending::Failed { why: format!("io500 ended: {status}") };
     }
-    if let Some(store) = destination.store() {
-        let mut recorder = store.recorder();
-        for event in events_of(&imported, &PhaseRows::default()) {
-            recorder.record(&event).map_err(|error| failure(&error))?;
-        }
-    }
+    destination.record(&imported, &PhaseRows::default())?;
     destination.finish()?;
     say(&format!(
         "kept the figures of {} and {} files: `treering show last`",

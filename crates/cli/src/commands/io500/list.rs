@@ -17,7 +17,7 @@ const RUNS: usize = 6;
 
 /// Prints the runs, in the order of their names, or the newest last.
 pub(crate) fn run(args: &Io500ListArgs) -> Result<ExitCode, Failure> {
-    let runs = match open_to_read(args.store.store.as_deref())? {
+    let runs = match open_to_read(&args.store)? {
         Some(store) => runs(&store, &args.trials)?,
         None => Vec::new(),
     };

@@ -14,13 +14,12 @@ use treering_script::{Settings, Workload};
 use treering_stats::LoadAnswer;
 use treering_store::LoadDetail;
 
-use super::compare::PlanStore;
 use super::typed::typed_again;
 use super::{native, output};
 use crate::arguments::{AnyRunArgs, LoadArgs, NativeRunArgs, percentage, settings};
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
-use crate::storage::{failure, open_to_read};
+use crate::storage::{failure, place_at, run_store};
 
 /// Parsed arguments of a load search.
 struct ParsedLoad {
@@ -38,7 +37,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         native::rehearse(&Fio, options.first_probe(&settings), (&any, &own), None)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let store = PlanStore::of_run(&any);
+    let store = run_store(&any);
     let quiet = NativeRunArgs { quiet: true, ..own.clone() };
     let host = native::NativeTerminal { own: &quiet, store: &store, has_layouts: false };
     let probed = |probe: &Probe, number: usize| {
@@ -117,7 +116,7 @@ fn stored(
     result: &LoadResult,
     any: &AnyRunArgs,
 ) -> Result<(BTreeMap<TrialId, String>, Option<PageOrigin>), Failure> {
-    let store = if any.no_store { None } else { open_to_read(any.store.as_deref())? };
+    let store = if any.no_store { None } else { place_at(any.store.as_deref()).open_to_read()? };
     let Some(store) = store else { return Ok((BTreeMap::new(), None)) };
     let probes = result.probes.iter().chain(&result.idle);
     let ids: Vec<TrialId> = probes.map(|probe| probe.trial).collect();

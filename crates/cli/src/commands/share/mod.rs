@@ -3,18 +3,13 @@
 
 mod merge;
 mod pack;
-mod record;
 mod repeat;
 
-use std::path::Path;
-
-use treering_pack::{CanonicalTrial, NameKind, PackError};
+use treering_pack::{CanonicalTrial, NameKind};
 
 pub(super) use self::merge::run as merge;
 pub(super) use self::pack::run as pack;
-pub(super) use self::record::fingerprint;
 pub(super) use self::repeat::run as repeat;
-use crate::failure::Failure;
 use crate::places;
 
 /// Kinds of artifacts that are packed only on request, since they are by far the largest.
@@ -40,12 +35,4 @@ fn known_names() -> Vec<(NameKind, String)> {
 /// Creates the canonical form of a trial, for matching a trial of this store with one of a pack.
 fn canon() -> CanonicalTrial {
     CanonicalTrial::new(known_names(), TRACES)
-}
-
-/// Failure of reading a pack: the contents or the file are invalid.
-fn failure(path: &Path, error: &PackError) -> Failure {
-    match error {
-        PackError::Io(error) => Failure::of_path(path, error),
-        _ => Failure::usage(format!("{}: {error}", path.display())),
-    }
 }

@@ -7,20 +7,21 @@ use std::process::ExitCode;
 
 use treering_pack::{PackError, PackHead, PackRecord, PackSeal};
 use treering_report::pages::machine::pack::{LeftOutName, PackedCounts, page};
+use treering_results::unreadable;
 use treering_store::{
     Filter, PackedTrials, PackingError, Store, StoreError, TrialState, TrialSummary,
 };
 use treering_sys::{ExistingFile, WholeFile};
 
-use super::{TRACES, failure as unpackable, known_names};
+use super::{TRACES, known_names};
 use crate::arguments::PackArgs;
 use crate::commands::output;
 use crate::failure::Failure;
-use crate::storage::{failure, no_results, open_to_read};
+use crate::storage::{failure, open_results};
 
 /// Shows what is packed and what is left out, and writes the pack.
 pub(crate) fn run(args: &PackArgs) -> Result<ExitCode, Failure> {
-    let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
+    let store = open_results(&args.store)?;
     let summaries = selected_trials(&store, args)?;
     let left_out_kinds = if args.traces { &[][..] } else { TRACES };
     let known_names = (!args.with_names).then(known_names);
@@ -100,7 +101,7 @@ fn write(packed: &PackedTrials<'_>, head: PackHead, path: &Path) -> Result<PackS
             let message = format!("cannot write {}: {error}", path.display());
             Failure::environment(message)
         }
-        error => unpackable(path, error),
+        error => unreadable(path, error),
     };
     let whole = WholeFile::create(path, 0o666, ExistingFile::Replace);
     let whole = whole.map_err(|error| unwritten(&error.into()))?;

@@ -15,17 +15,19 @@ use treering_model::{Cell, CellRole, Trial, TrialBuilder, TrialEvent, TrialId};
 use treering_pack::PackReader;
 use treering_report::PageOrigin;
 use treering_report::pages::comparison::{ComparisonView, PageDetail, page};
+use treering_results::{merge, unreadable};
 use treering_store::{Filter, LoadDetail};
 
-use super::failure as unreadable;
-use crate::arguments::{MergeArgs, OutputArgs, RepeatArgs};
+use super::canon;
+use crate::arguments::{OutputArgs, RepeatArgs};
 use crate::classic_output::say;
-use crate::commands::compare::{PlanStore, Terminal, show_plan, usual_options};
+use crate::commands::compare::{show_plan, usual_options};
 use crate::commands::trial::quoted;
 use crate::commands::{lab, output};
 use crate::failure::{Failure, Kind};
 use crate::places;
-use crate::storage::{failure, no_results, open_to_read};
+use crate::storage::{failure, open_results, place_of, plan_store};
+use crate::terminal::Terminal;
 
 /// Repeats the pack.
 pub(crate) fn run(args: &RepeatArgs) -> Result<ExitCode, Failure> {
@@ -42,9 +44,8 @@ pub(crate) fn run(args: &RepeatArgs) -> Result<ExitCode, Failure> {
     if args.dry_run {
         return show_plan(&repetition.plan, &plan_options, &args.store, None);
     }
-    let merging = MergeArgs { file: args.file.clone(), dry_run: false, store: args.store.clone() };
-    super::merge::add(&merging)?;
-    let around = (&PlanStore::new(&args.store) as _, &Terminal as _);
+    merge(&args.file, place_of(&args.store), None, &canon)?;
+    let around = (&plan_store(&args.store) as _, &Terminal as _);
     match carry_out(&repetition.plan, &plan_options, around, &lab::open())? {
         PlanEnd::Done { .. } | PlanEnd::Rebooting => compare(&repetition, args),
         PlanEnd::Interrupted => Ok(ExitCode::from(Kind::Interrupted.code())),
@@ -95,7 +96,7 @@ fn read(path: &Path) -> Result<PackedTrials, Failure> {
 /// Compares each variant with itself: as packed, and as measured here.
 fn compare(repetition: &Repetition, args: &RepeatArgs) -> Result<ExitCode, Failure> {
     let plan = &repetition.plan;
-    let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
+    let store = open_results(&args.store)?;
     let filter = Filter { plan: Some(plan.name.clone()), ..Filter::default() };
     let summaries = store.trials(&filter).map_err(|error| failure(&error))?;
     let newest =

@@ -7,16 +7,16 @@ use std::process::ExitCode;
 
 use treering_report::pages::trial::{TrialView, page};
 use treering_report::pages::trial_json::ShownTrial;
+use treering_results::known_command_line;
 
 use crate::arguments::ShowArgs;
-use crate::commands::trial::known_command_line;
 use crate::commands::{charts, output};
 use crate::failure::Failure;
-use crate::storage::{failure, no_results, open_to_read};
+use crate::storage::{failure, open_results};
 
 /// Shows the trial.
 pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
-    let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
+    let store = open_results(&args.store)?;
     let id = store.find(&args.trial).map_err(|error| failure(&error))?;
     let trial = store.load(id).map_err(|error| failure(&error))?;
     if args.classic {

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::process::ExitCode;
 
 use treering_analysis::history::{
-    DatedTrial, FEWEST_POINTS, History, HistorySeries, HistoryTerms, explain, history,
+    DatedTrial, History, HistoryGate, HistorySeries, HistoryTerms, explain, history,
 };
 use treering_conduct::plan::Plan;
 use treering_conduct::watch::{
@@ -17,27 +17,30 @@ use treering_model::{Trial, TrialId};
 use treering_report::PageOrigin;
 use treering_report::pages::history::json::HistoryData;
 use treering_report::pages::history::{HistoryView, page};
+use treering_results::{PlanStore, dated_trial};
 
-use super::compare::{PlanStore, Terminal, read_rehearsed, show_plan, usual_options};
-use super::history::{GateTerms, dated_trial, gate};
+use super::compare::{read_rehearsed, show_plan, usual_options};
+use super::history::{gate, gate_terms};
 use super::typed::typed_again;
 use super::{lab, output};
 use crate::arguments::WatchArgs;
 use crate::clock;
 use crate::failure::{Failure, Kind};
+use crate::storage::plan_store;
+use crate::terminal::Terminal;
 
 /// Factor whose values are the points of the series.
 const BY: &str = "label";
 
 /// Measures the points, and shows the history.
 pub(crate) fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
-    let terms = GateTerms::new(args.recent, args.smallest_change.as_deref())?;
+    let terms = gate_terms(args.recent, args.smallest_change.as_deref())?;
     let options = options(args);
     let trying = if args.dry_run { lab::recording() } else { lab::open() };
     let other_kernel = args.kernel.is_some();
     let read = read_rehearsed(&args.plan, args.full_size, (other_kernel, &trying))?;
     let plan = watched_plan(read, &options)?;
-    let store = PlanStore::new(&args.store);
+    let store = plan_store(&args.store);
     let mut plan_options = PlanOptions {
         erase: args.erase.clone(),
         quiet: args.quiet,
@@ -50,7 +53,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
     let around = (&store as _, &Terminal as _);
     match measure_points(&plan, &options, &mut plan_options, around, &lab::open())? {
         PlanEnd::Interrupted => Ok(ExitCode::from(Kind::Interrupted.code())),
-        _ => show(&plan, &options, &store, (args, &terms)),
+        _ => show(&plan, &options, &store, (args, terms)),
     }
 }
 
@@ -77,7 +80,7 @@ fn show(
     plan: &Plan,
     options: &WatchOptions,
     store: &PlanStore<'_>,
-    (args, gate_terms): (&WatchArgs, &GateTerms),
+    (args, gate_terms): (&WatchArgs, HistoryGate),
 ) -> Result<ExitCode, Failure> {
     let trials = trials_of_series(plan, options, store)?;
     let dated_trials: Vec<DatedTrial> =
@@ -93,7 +96,7 @@ fn show(
     let anchor = args.anchor.as_deref();
     let draws = output::is_html(args.output.format());
     let mut shown = page(&series, &HistoryView { by: BY, anchor, draws });
-    let needed = series.series.iter().filter_map(points_needed).max();
+    let needed = series.series.iter().filter_map(HistorySeries::points_needed).max();
     let worse = worse_point(&series, args.recent);
     for (purpose, command) in next_commands(options, needed, worse.as_ref()) {
         shown.command(&purpose, &command);
@@ -104,20 +107,9 @@ fn show(
     Ok(if args.gate { gate(&series, gate_terms) } else { ExitCode::SUCCESS })
 }
 
-/// Number of points that the series lacks before it can be judged, or a new level be told from an
-/// outlier.
-fn points_needed(series: &HistorySeries) -> Option<usize> {
-    let suspect = series.suspect.as_ref().and_then(|suspect| suspect.points_needed);
-    suspect.or_else(|| FEWEST_POINTS.checked_sub(series.points.len()).filter(|points| *points > 0))
-}
-
 /// First change for the worse among the newest points of the series.
 fn worse_point(history: &History, recent: usize) -> Option<WorsePoint> {
-    let changes = history.series.iter().filter_map(|series| {
-        let shift = series.shifts.last().filter(|shift| shift.is_alarming())?;
-        shift.is_recent(series.points.len(), recent).then_some((series, shift))
-    });
-    let (series, shift) = changes.min_by_key(|(_, shift)| shift.index)?;
+    let (series, shift) = history.newest_worse_shift(recent)?;
     let kernel = shift.facts.iter().find(|fact| fact.name == "guest.kernel");
     Some(WorsePoint {
         good: series.points[shift.index - 1].key.clone(),

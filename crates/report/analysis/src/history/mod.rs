@@ -8,6 +8,7 @@ mod acknowledged;
 mod anchor;
 mod explain;
 mod facts;
+mod gate;
 mod gather;
 
 use std::ops::Range;
@@ -22,6 +23,7 @@ pub use acknowledged::{KnownChange, acknowledgement};
 pub use anchor::{AnchorChanges, anchor_changes};
 pub use explain::explain;
 pub use facts::ChangedFact;
+pub use gate::{HistoryGate, SeriesShift};
 use gather::{GatheredSeries, SeriesScale, gather, half_width};
 
 /// Minimum number of points for any judgement.
@@ -156,7 +158,7 @@ impl LevelShift {
     }
 
     /// True for a change for the worse that nobody has acknowledged.
-    pub fn is_alarming(&self) -> bool {
+    pub(crate) fn is_alarming(&self) -> bool {
         self.is_worse && self.known.is_none()
     }
 }

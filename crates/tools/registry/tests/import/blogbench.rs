@@ -4,7 +4,7 @@
 use treering_model::{CautionCode, Scope};
 use treering_registry::{ForeignTrial, ImportResult, ImportedTrial, import};
 
-use crate::logs::only;
+use crate::logs::{only, primary};
 
 /// Invented run of two rows.
 pub(crate) const BLOGBENCH: &str = "
@@ -29,15 +29,6 @@ Final score for reads :           500
 fn value(trial: &ForeignTrial, scope: &Scope, name: &str) -> Option<f64> {
     let same = |metric: &&treering_model::Metric| metric.scope == *scope && metric.name == name;
     trial.metrics.iter().find(same).map(|metric| metric.value)
-}
-
-fn primary(trial: &ForeignTrial) -> Vec<&str> {
-    trial
-        .metrics
-        .iter()
-        .filter(|metric| metric.primary)
-        .map(|metric| metric.name.as_str())
-        .collect()
 }
 
 fn codes(trial: &ForeignTrial) -> Vec<CautionCode> {

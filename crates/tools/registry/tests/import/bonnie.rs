@@ -2,10 +2,10 @@
 //! report of 2011, which is not part of the project.
 
 use treering_model::{Scope, Unit};
-use treering_registry::{ForeignTrial, ImportResult, ImportedTrial, import};
+use treering_registry::{ForeignTrial, import};
 use treering_testkit::{shared, skip};
 
-use crate::logs::only;
+use crate::logs::{only, trials};
 
 /// Invented run as bonnie++ prints it.
 pub(crate) const BONNIE: &str = "\
@@ -28,17 +28,6 @@ fn table() -> String {
 
 fn line() -> &'static str {
     BONNIE.lines().last().unwrap()
-}
-
-fn trials(imported: &ImportResult) -> Vec<&ForeignTrial> {
-    let mut trials = Vec::new();
-    for output in &imported.found {
-        match &output.content {
-            ImportedTrial::Foreign(trial) => trials.push(trial.as_ref()),
-            ImportedTrial::Own(_) => panic!("an own trial"),
-        }
-    }
-    trials
 }
 
 fn value(trial: &ForeignTrial, kind: &str, name: &str) -> Option<f64> {

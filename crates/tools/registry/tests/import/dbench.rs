@@ -1,9 +1,9 @@
 //! Import of dbench: versions 3, 4 and 5, and the variant of MMTests, complete and in parts.
 
 use treering_model::{CautionCode, Scope};
-use treering_registry::{ForeignTrial, ImportResult, ImportedTrial, import};
+use treering_registry::{ForeignTrial, ImportResult, import};
 
-use crate::logs::only;
+use crate::logs::{only, primary, trials};
 
 /// Invented run of dbench 4.
 pub(crate) const DBENCH: &str = "\
@@ -30,17 +30,6 @@ releasing clients
 Throughput 150 MB/sec  2 clients  2 procs  max_latency=20.000 ms
 ";
 
-fn trials(imported: &ImportResult) -> Vec<&ForeignTrial> {
-    let mut trials = Vec::new();
-    for output in &imported.found {
-        match &output.content {
-            ImportedTrial::Foreign(trial) => trials.push(trial.as_ref()),
-            ImportedTrial::Own(_) => panic!("an own trial"),
-        }
-    }
-    trials
-}
-
 fn value(trial: &ForeignTrial, name: &str) -> Option<f64> {
     let same =
         |metric: &&treering_model::Metric| metric.scope == Scope::Trial && metric.name == name;
@@ -51,15 +40,6 @@ fn of_kind(trial: &ForeignTrial, kind: &str, name: &str) -> Option<f64> {
     let scope = Scope::Kind(kind.to_owned());
     let same = |metric: &&treering_model::Metric| metric.scope == scope && metric.name == name;
     trial.metrics.iter().find(same).map(|metric| metric.value)
-}
-
-fn primary(trial: &ForeignTrial) -> Vec<&str> {
-    trial
-        .metrics
-        .iter()
-        .filter(|metric| metric.primary)
-        .map(|metric| metric.name.as_str())
-        .collect()
 }
 
 fn parameters(trial: &ForeignTrial) -> String {

@@ -350,3 +350,25 @@ fn newer_or_broken_exports_are_refused_with_a_reason() {
     let cut = import(&cut.as_bytes()[..cut.len() - 9]);
     assert_eq!((cut.found.len(), cut.remarks[0].line), (1, 3), "{:?}", cut.remarks);
 }
+
+/// Trials of the outputs; an export is none of them.
+pub(crate) fn trials(imported: &ImportResult) -> Vec<&ForeignTrial> {
+    let mut trials = Vec::new();
+    for output in &imported.found {
+        match &output.content {
+            ImportedTrial::Foreign(trial) => trials.push(trial.as_ref()),
+            ImportedTrial::Own(_) => panic!("an own trial"),
+        }
+    }
+    trials
+}
+
+/// Names of the primary metrics of a trial.
+pub(crate) fn primary(trial: &ForeignTrial) -> Vec<&str> {
+    trial
+        .metrics
+        .iter()
+        .filter(|metric| metric.primary)
+        .map(|metric| metric.name.as_str())
+        .collect()
+}

@@ -2,17 +2,19 @@
 //! command line that continues the plan after a reboot.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use treering_conduct::Host;
+use treering_datasets::fingerprint;
 use treering_engine::RunProgress;
 use treering_lab::ContinuationUnit;
 use treering_model::TrialSink;
+use treering_results::StoreHost;
 use treering_script::{Job, TargetFacts};
 
 use crate::classic_output::say;
 use crate::clock::trial_unix_ms;
-use crate::commands::share::fingerprint;
 use crate::failure::Failure;
 use crate::places;
 use crate::progress::ProgressShow;
@@ -41,11 +43,21 @@ impl Host for Terminal {
     }
 
     fn data_set_fingerprint(&self, name: &str) -> Option<String> {
-        fingerprint(name)
+        fingerprint(name, &places::dataset_dirs())
     }
 
     fn continuation(&self) -> Result<ContinuationUnit, Failure> {
         continuation()
+    }
+}
+
+impl StoreHost for Terminal {
+    fn default_store(&self) -> Result<PathBuf, Failure> {
+        places::default_store()
+    }
+
+    fn staging_dirs(&self) -> Vec<PathBuf> {
+        places::staging_dirs()
     }
 }
 

@@ -7,24 +7,22 @@ use treering_analysis::history;
 use treering_conduct::plan::Judging;
 use treering_conduct::watch::{AnchorChanges, ChangedFact, SeriesStore};
 use treering_conduct::{
-    EarlierTrial, MeasuredVariant, RecordedTrial, ResultStore, Standing, StoredCell, WarmUpTrial,
+    EarlierTrial, Failure, MeasuredVariant, RecordedTrial, ResultStore, Standing, StoredCell,
+    WarmUpTrial,
 };
 use treering_model::{
     Accelerator, AnnotationKind, Caution, Ending, GuestSpec, Trial, TrialId, TrialSink,
 };
 use treering_store::{Filter, LoadDetail, Store, TrialState, TrialSummary};
 
-use super::judging::standing;
-use crate::arguments::{AnyRunArgs, StoreArgs};
-use crate::classic_output::say;
-use crate::failure::Failure;
-use crate::places;
-use crate::sinks::{NoStore, StoreSink};
-use crate::storage::{ResultDestination, failure, open_to_read, open_to_write, refuse_under_test};
+use crate::place::{ResultDestination, StorePlace, refuse_under_test};
+use crate::recording::{NoStore, StoreSink};
+use crate::standing::standing;
+use crate::store_error::{failure, open_to_write};
 
 /// Store that the user named, or the default one, or none.
-pub(crate) struct PlanStore<'a> {
-    named: Option<&'a Path>,
+pub struct PlanStore<'a> {
+    place: StorePlace<'a>,
     /// True if results are kept.
     keeps: bool,
     /// Open store of the newest trial, for a run outside of plans.
@@ -32,18 +30,18 @@ pub(crate) struct PlanStore<'a> {
 }
 
 impl<'a> PlanStore<'a> {
-    pub(crate) fn new(args: &'a StoreArgs) -> Self {
-        Self { named: args.store.as_deref(), keeps: true, newest: None }
+    /// Store of the trials of a plan.
+    pub fn new(place: StorePlace<'a>) -> Self {
+        Self { place, keeps: true, newest: None }
     }
 
-    /// Store of a run outside of plans.
-    pub(crate) fn of_run(args: &'a AnyRunArgs) -> Self {
-        let newest = Some(RefCell::default());
-        Self { named: args.store.as_deref(), keeps: !args.no_store, newest }
+    /// Store of a run outside of plans; without `keeps` its results are discarded.
+    pub fn of_run(place: StorePlace<'a>, keeps: bool) -> Self {
+        Self { place, keeps, newest: Some(RefCell::default()) }
     }
 
     /// Takes the store that now holds the newest trial; `None` if that is not kept.
-    pub(crate) fn take_newest(&self) -> Option<Store> {
+    pub fn take_newest(&self) -> Option<Store> {
         self.newest.as_ref()?.take()
     }
 
@@ -51,10 +49,14 @@ impl<'a> PlanStore<'a> {
     /// tools, which store none, it runs even if they cannot be stored, unless the user named the
     /// store.
     fn destination(&self, trial: &RecordedTrial<'_>) -> Result<ResultDestination, Failure> {
-        match ResultDestination::open(self.named, !self.keeps, trial.under_test, trial.trial) {
-            Err(failure) if trial.is_optional && self.named.is_none() => {
-                say(&format!("treering: the results are not stored: {}", failure.message()));
-                Ok(ResultDestination::Nowhere)
+        if !self.keeps {
+            return Ok(ResultDestination::nowhere());
+        }
+        match self.place.destination(trial.under_test, trial.trial) {
+            Err(failure) if trial.is_optional && self.place.named.is_none() => {
+                let why = failure.message();
+                self.place.host.say(&format!("treering: the results are not stored: {why}"));
+                Ok(ResultDestination::nowhere())
             }
             opened => opened,
         }
@@ -77,8 +79,12 @@ impl ResultStore for PlanStore<'_> {
         match destination.store() {
             Some(store) => {
                 let (recorder, stop) = (store.recorder(), trial.stop.clone());
-                let mut recording =
-                    StoreSink::new(recorder, trial.is_optional, stop, &mut unwritten);
+                let mut recording = StoreSink::new(
+                    recorder,
+                    (trial.is_optional, stop),
+                    &mut unwritten,
+                    self.place.host,
+                );
                 run(&mut recording, caution);
             }
             None => run(&mut NoStore, caution),
@@ -94,7 +100,7 @@ impl ResultStore for PlanStore<'_> {
 
     fn cells(&self, plan: &str, resumes: bool) -> Result<Vec<StoredCell>, Failure> {
         let filter = Filter { plan: Some(plan.to_owned()), ..Filter::default() };
-        let trials = match open_to_read(self.named) {
+        let trials = match self.place.open_to_read() {
             Ok(Some(store)) => store.trials(&filter).map_err(|error| failure(&error))?,
             Ok(None) => Vec::new(),
             // A missing store will be created.
@@ -117,7 +123,7 @@ impl ResultStore for PlanStore<'_> {
     }
 
     fn warm_ups(&self, trials: &[TrialId]) -> Result<Vec<WarmUpTrial>, Failure> {
-        let Some(store) = open_to_read(self.named)? else { return Ok(Vec::new()) };
+        let Some(store) = self.place.open_to_read()? else { return Ok(Vec::new()) };
         let mut trials =
             store.load_many(trials, LoadDetail::Headlines).map_err(|error| failure(&error))?;
         trials.retain(|trial| trial.ending == Ending::Completed);
@@ -143,13 +149,13 @@ impl ResultStore for PlanStore<'_> {
     }
 
     fn parameters(&self, trials: &[TrialId]) -> Result<Vec<Vec<(String, String)>>, Failure> {
-        let Some(store) = open_to_read(self.named)? else { return Ok(Vec::new()) };
+        let Some(store) = self.place.open_to_read()? else { return Ok(Vec::new()) };
         let trials = store.load_with_facts(trials, &[]).map_err(|error| failure(&error))?;
         Ok(trials.into_iter().map(|trial| trial.beginning.parameters).collect())
     }
 
     fn earlier(&self, workload: &str, limit: usize) -> Result<Vec<EarlierTrial>, Failure> {
-        let Some(store) = open_to_read(self.named).ok().flatten() else { return Ok(Vec::new()) };
+        let Some(store) = self.place.open_to_read().ok().flatten() else { return Ok(Vec::new()) };
         let workload = Some(workload.to_owned());
         let filter = Filter { workload, limit: Some(limit), ..Filter::default() };
         let mut trials = store.trials(&filter).map_err(|error| failure(&error))?;
@@ -183,21 +189,17 @@ impl ResultStore for PlanStore<'_> {
         variants: &[MeasuredVariant],
         judging: &Judging,
     ) -> Result<Standing, Failure> {
-        let Some(store) = open_to_read(self.named)? else { return Ok(Standing::default()) };
+        let Some(store) = self.place.open_to_read()? else { return Ok(Standing::default()) };
         standing(&store, variants, judging)
     }
 
     fn make_named(&self) -> Result<(), Failure> {
-        if let Some(named) = self.named {
-            open_to_write(named)?;
-        }
-        Ok(())
+        self.place.named.map_or(Ok(()), |named| open_to_write(named).map(|_made| ()))
     }
 
     fn file(&self, under_test: &[&Path]) -> Result<Option<PathBuf>, Failure> {
-        let Some(named) = self.named else { return places::default_store().map(Some) };
-        refuse_under_test(named, under_test)?;
-        Ok(Some(named.to_owned()))
+        self.place.named.map_or(Ok(()), |named| refuse_under_test(named, under_test))?;
+        self.place.path().map(Some)
     }
 }
 
@@ -210,10 +212,10 @@ fn seconds(trial: &Trial, name: &str) -> Option<f64> {
 impl SeriesStore for PlanStore<'_> {
     fn ended_trials(&self, plan: &str) -> Result<Vec<Trial>, Failure> {
         // A missing store will be created.
-        if self.named.is_some_and(|place| !place.exists()) {
+        if self.place.named.is_some_and(|place| !place.exists()) {
             return Ok(Vec::new());
         }
-        let Some(store) = open_to_read(self.named)? else { return Ok(Vec::new()) };
+        let Some(store) = self.place.open_to_read()? else { return Ok(Vec::new()) };
         let filter = Filter { plan: Some(plan.to_owned()), ..Filter::default() };
         let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
         summaries.retain(|summary| matches!(summary.state, TrialState::Ended(_)));
@@ -227,11 +229,7 @@ impl SeriesStore for PlanStore<'_> {
         now_ms: i64,
         change: &AnnotationKind,
     ) -> Result<(), Failure> {
-        let place = match self.named {
-            Some(place) => place.to_owned(),
-            None => places::default_store()?,
-        };
-        let mut store = open_to_write(&place)?;
+        let mut store = self.place.open_to_write()?;
         store.annotate(trials, now_ms, change).map_err(|error| failure(&error))
     }
 

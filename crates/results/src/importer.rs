@@ -1,19 +1,17 @@
 //! Storing of imported trials: each once, and a corrected value in the place of the old one.
 
-use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use treering_conduct::Failure;
 use treering_model::{Annotation, AnnotationKind, Fact, Trial, TrialId, counted};
 use treering_registry::{
     ImportState, KnownOrigins, ORIGIN_FACTS, PhaseRows, correction_reason, events_of, take_place,
 };
 use treering_store::{Filter, Store, StoreError};
 
-use crate::clock;
-use crate::failure::Failure;
-use crate::places;
-use crate::storage::{failure, open_to_write};
+use crate::place::StorePlace;
+use crate::store_error::failure;
 
 /// Maximum number of trials that are each named; more are counted.
 const NAMED_MAX: usize = 3;
@@ -24,18 +22,20 @@ const PAUSE: Duration = Duration::from_millis(120);
 
 /// Import of a trial.
 #[derive(Clone, Copy)]
-pub(super) struct TrialImport<'i> {
+pub struct TrialImport<'i> {
     /// Name of the file.
-    pub(super) file: &'i str,
+    pub file: &'i str,
     /// True for a trial of an export, which nobody has corrected: another one is another run.
-    pub(super) is_exported: bool,
+    pub is_exported: bool,
     /// True to store it once more.
-    pub(super) again: bool,
+    pub again: bool,
 }
 
 /// The store, and the origins of the trials in it.
-pub(super) struct TrialImporter {
+pub struct TrialImporter {
     store: Store,
+    /// Time of the import, in milliseconds since 1970 (UTC).
+    now_unix_ms: i64,
     known: KnownOrigins,
     /// Begin of the batch, and end of the one before.
     begun: Option<Instant>,
@@ -47,16 +47,16 @@ pub(super) struct TrialImporter {
 }
 
 impl TrialImporter {
-    pub(super) fn open(named: Option<&Path>) -> Result<Self, Failure> {
-        let place = match named {
-            Some(place) => place.to_owned(),
-            None => places::default_store()?,
-        };
-        let store = open_to_write(&place)?;
-        Self::of(store).map_err(|error| failure(&error))
+    /// Opens the store, and reads the origins of its trials.
+    ///
+    /// # Errors
+    /// When the store cannot be opened or read.
+    pub fn open(place: StorePlace<'_>) -> Result<Self, Failure> {
+        let now_unix_ms = place.host.unix_ms();
+        Self::new(place.open_to_write()?, now_unix_ms).map_err(|error| failure(&error))
     }
 
-    fn of(store: Store) -> Result<Self, StoreError> {
+    fn new(store: Store, now_unix_ms: i64) -> Result<Self, StoreError> {
         let trials = store.trials(&Filter::default())?;
         let facts = store.facts(&ORIGIN_FACTS)?;
         let of_trials = facts.chunk_by(|(one, _), (other, _)| one == other).map(|of_trial| {
@@ -65,11 +65,11 @@ impl TrialImporter {
         });
         let known = KnownOrigins::new(trials.iter().map(|known| known.trial), of_trials);
         let (skipped, corrected) = (Vec::new(), Vec::new());
-        Ok(Self { store, known, begun: None, committed: None, skipped, corrected })
+        Ok(Self { store, now_unix_ms, known, begun: None, committed: None, skipped, corrected })
     }
 
     /// Notes on the trials that were in the store already or were corrected; many are counted.
-    pub(super) fn notes(self) -> Vec<String> {
+    pub fn notes(self) -> Vec<String> {
         let counted_from = |notes: Vec<String>, all: &str| {
             if notes.len() <= NAMED_MAX {
                 return notes;
@@ -85,8 +85,12 @@ impl TrialImporter {
     }
 
     /// Stores a trial unless it is stored already, since a duplicate would look like another run. A
-    /// trial with another value for a row of the store takes the place of the old one.
-    pub(super) fn keep(
+    /// trial with another value for a row of the store takes the place of the old one. Returns true
+    /// if the trial is stored.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub fn keep(
         &mut self,
         trial: &Trial,
         rows: &PhaseRows,
@@ -139,7 +143,10 @@ impl TrialImporter {
     }
 
     /// Commits the batch, if there is one.
-    pub(super) fn commit(&mut self) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn commit(&mut self) -> Result<(), Failure> {
         if self.begun.take().is_none() {
             return Ok(());
         }
@@ -192,7 +199,7 @@ impl TrialImporter {
     }
 
     fn annotate(&mut self, trials: &[TrialId], change: &AnnotationKind) -> Result<(), Failure> {
-        let annotated = self.store.annotate(trials, clock::trial_unix_ms(), change);
+        let annotated = self.store.annotate(trials, self.now_unix_ms, change);
         annotated.map_err(|error| failure(&error))
     }
 }

@@ -1,13 +1,12 @@
-//! Opening a store to write, and its errors as failures of a command.
+//! Errors of a store as failures of a command.
 
 use std::path::Path;
 
+use treering_conduct::{Failure, FailureKind as Kind};
 use treering_store::{Access, Store, StoreError};
 
-use crate::failure::{Failure, Kind};
-
 /// Converts a store's error to a failure.
-pub(crate) fn failure(error: &StoreError) -> Failure {
+pub fn failure(error: &StoreError) -> Failure {
     let kind = match error {
         StoreError::NoSuchTrial { .. }
         | StoreError::Ambiguous { .. }
@@ -18,6 +17,9 @@ pub(crate) fn failure(error: &StoreError) -> Failure {
 }
 
 /// Opens a store to record into, creating it if missing.
-pub(crate) fn open_to_write(place: &Path) -> Result<Store, Failure> {
+///
+/// # Errors
+/// When the file cannot be made or opened, or is no store of this version.
+pub fn open_to_write(place: &Path) -> Result<Store, Failure> {
     Store::open(place, Access::ReadWrite).map_err(|error| failure(&error))
 }

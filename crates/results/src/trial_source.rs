@@ -5,16 +5,15 @@ use std::path::Path;
 use treering_analysis::selection::{
     SelectionError, SelectionQuery, StoredTrial, TrialSelection, TrialSource,
 };
+use treering_conduct::Failure;
 use treering_model::{Trial, TrialId};
-use treering_store::{Filter, LoadDetail, Store, StoreError, TrialState, TrialSummary};
+use treering_store::{LoadDetail, Store, StoreError, TrialState, TrialSummary};
 
-use super::{TrialProperty, check_known};
-use crate::arguments::ReportArgs;
-use crate::failure::Failure;
-use crate::storage::{failure, no_results};
+use crate::place::no_results;
+use crate::store_error::failure;
 
 /// Trials of a store.
-pub(super) struct StoredTrials<'s>(pub(super) &'s Store);
+pub struct StoredTrials<'s>(pub &'s Store);
 
 impl TrialSource for StoredTrials<'_> {
     type Error = StoreError;
@@ -55,7 +54,7 @@ impl TrialSource for StoredTrials<'_> {
 }
 
 /// Failure for a selection that names no trials, or trials that cannot be loaded.
-pub(in crate::commands) fn failed_selection(error: SelectionError<StoreError>) -> Failure {
+pub(crate) fn failed_selection(error: SelectionError<StoreError>) -> Failure {
     match error {
         SelectionError::Refused { message, hint } => Failure::usage(message).maybe_hint(hint),
         SelectionError::NoVariants => no_results(),
@@ -63,41 +62,8 @@ pub(in crate::commands) fn failed_selection(error: SelectionError<StoreError>) -
     }
 }
 
-/// Words of the arguments that select the variants.
-pub(super) fn query_of(args: &ReportArgs) -> SelectionQuery {
-    SelectionQuery {
-        baseline: args.baseline.clone(),
-        contenders: args.contender.clone(),
-        by: args.by.clone(),
-        is_of_plan: args.plan.is_some() || args.campaign.is_some(),
-        is_of_workload: args.workload.is_some(),
-        includes_excluded: args.include_excluded,
-        pools_campaigns: args.all_campaigns,
-    }
-}
-
-/// Trials that the arguments select, in the order of time.
-pub(super) fn summaries(store: &Store, args: &ReportArgs) -> Result<Vec<TrialSummary>, Failure> {
-    let filter =
-        Filter { workload: args.workload.clone(), plan: args.plan.clone(), ..Filter::default() };
-    let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
-    if let Some(plan) = args.plan.as_deref().filter(|_| summaries.is_empty()) {
-        check_known(store, TrialProperty::Plan, plan)?;
-    }
-    if let Some(workload) = args.workload.as_deref().filter(|_| summaries.is_empty()) {
-        check_known(store, TrialProperty::Workload, workload)?;
-    }
-    let campaign_of = |summary: &TrialSummary| summary.cell.as_ref().map(|cell| cell.campaign);
-    if let Some(prefix) = &args.campaign {
-        let campaign = store.find(prefix).map_err(|error| failure(&error))?;
-        summaries.retain(|one| campaign_of(one) == Some(campaign));
-    }
-    summaries.reverse();
-    Ok(summaries)
-}
-
 /// Selection from trials in the order of time, without running ones.
-pub(super) fn selection<'s, 'd>(
+pub(crate) fn selection<'s, 'd>(
     source: &'s StoredTrials<'d>,
     summaries: Vec<TrialSummary>,
     query: &SelectionQuery,

@@ -1,24 +1,27 @@
-//! Command lines that repeat a page, its trials, or the whole comparison; and the plan of a
-//! campaign as text.
+//! Command lines that repeat a page of stored trials, the trials, or the whole comparison.
+
+use std::path::Path;
 
 use treering_analysis::compare::ComparedVariant;
 use treering_analysis::selection::SelectedVariant;
+use treering_conduct::{Failure, quoted, trial};
 use treering_lab::options_in_force;
 use treering_model::filesystems::by_name;
 use treering_model::{Cell, PLAN_FACT, Trial, TrialId};
 use treering_store::Store;
 
-use crate::arguments::ReportArgs;
-use crate::commands::output::with_writer;
-use crate::commands::trial::{known_command_line, quoted};
-use crate::failure::Failure;
-use crate::storage::failure;
+use crate::comparison_request::ComparisonRequest;
+use crate::store_error::failure;
 
-/// Command line that reproduces the page, with every variant named.
-pub(super) fn again(args: &ReportArgs, variants: &[SelectedVariant]) -> String {
+/// Command line that reproduces the page of a comparison, with every variant named.
+pub(crate) fn again(
+    args: &ComparisonRequest,
+    store: Option<&Path>,
+    variants: &[SelectedVariant],
+) -> String {
     let mut line = "treering report".to_owned();
     let mut add = |name: &str, value: &str| line += &format!(" --{name} {}", quoted(value));
-    if let Some(store) = &args.page.store.store {
+    if let Some(store) = store {
         add("store", &store.to_string_lossy());
     }
     if let Some(plan) = &args.plan {
@@ -44,17 +47,17 @@ pub(super) fn again(args: &ReportArgs, variants: &[SelectedVariant]) -> String {
     if !args.primary.is_empty() {
         add("primary", &args.primary.join(","));
     }
-    if args.include_excluded {
+    if args.includes_excluded {
         line += " --include-excluded";
     }
-    if args.all_campaigns {
+    if args.pools_campaigns {
         line += " --all-campaigns";
     }
     line
 }
 
 /// Command line, label included, that repeats the newest trial of each variant.
-pub(super) fn repeat(
+pub(crate) fn repeat(
     baseline: &ComparedVariant,
     contenders: &[ComparedVariant],
 ) -> Vec<(String, String)> {
@@ -74,6 +77,11 @@ pub(super) fn repeat(
         Some((variant.name.clone(), image + &line))
     };
     std::iter::once(baseline).chain(contenders).filter_map(of_variant).collect()
+}
+
+/// Command line that repeats a trial; `None` if its workload or its parameters are unknown.
+pub fn known_command_line(trial: &Trial) -> Option<String> {
+    trial::known_command_line(trial, treering_registry::workloads())
 }
 
 /// Commands that put the image from which a trial started where it was mounted; `None` for a trial
@@ -98,14 +106,14 @@ fn from_image(trial: &Trial) -> Option<String> {
 
 /// Command line that measures a comparison again, with its purpose: what was typed, or else the
 /// plan of the campaign. `None` for trials of no plan.
-pub(super) fn measured_again(
-    args: &ReportArgs,
+pub(crate) fn measured_again(
+    (typed, store_path): (Option<&str>, Option<&Path>),
     store: &Store,
     baseline: &ComparedVariant,
 ) -> Result<Option<(&'static str, String)>, Failure> {
     const PURPOSE: &str = "Measure the whole comparison again";
-    if let Some(typed) = &args.typed {
-        return Ok(Some((PURPOSE, typed.clone())));
+    if let Some(typed) = typed {
+        return Ok(Some((PURPOSE, typed.to_owned())));
     }
     let Some(cell) = campaign_of(baseline) else { return Ok(None) };
     if plan_text(store, cell.campaign).is_none() {
@@ -113,10 +121,8 @@ pub(super) fn measured_again(
     }
     let short = store.short_ids(&[cell.campaign]).map_err(|error| failure(&error))?.concat();
     let file = quoted(&format!("{}.toml", cell.plan));
-    let of_store =
-        args.page.store.store.as_deref().map_or_else(String::new, |store| {
-            format!(" --store {}", quoted(&store.to_string_lossy()))
-        });
+    let of_store = store_path
+        .map_or_else(String::new, |store| format!(" --store {}", quoted(&store.to_string_lossy())));
     let line = format!(
         "treering report{of_store} --campaign {short} --print-plan -o {file} && treering \
          compare{of_store} {file}"
@@ -130,20 +136,7 @@ fn campaign_of(variant: &ComparedVariant) -> Option<&Cell> {
 }
 
 /// Plan of a campaign as TOML; `None` if no plan was stored, or its first trial was deleted.
-fn plan_text(store: &Store, campaign: TrialId) -> Option<String> {
+pub fn plan_text(store: &Store, campaign: TrialId) -> Option<String> {
     let first = store.load_with_facts(&[campaign], &[PLAN_FACT]).ok()?;
     first.iter().find_map(|trial| trial.fact(PLAN_FACT)).map(str::to_owned)
-}
-
-/// Prints the plan of the campaign to which the trials belong.
-pub(super) fn print_plan(
-    args: &ReportArgs,
-    store: &Store,
-    campaign: Option<TrialId>,
-) -> Result<(), Failure> {
-    let text = campaign.and_then(|campaign| plan_text(store, campaign)).ok_or_else(|| {
-        Failure::usage("--print-plan: these trials are of no plan in the store")
-            .hint("`--plan NAME` or `--campaign ID` selects the trials of one")
-    })?;
-    with_writer(args.page.output.as_deref(), |out| out.write_all(text.as_bytes()))
 }

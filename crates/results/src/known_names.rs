@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use treering_conduct::Failure;
 use treering_model::nearest::{MetricEdits, by_nearness, nearest};
 use treering_store::{Filter, Store, TrialSummary};
 
-use crate::failure::Failure;
-use crate::storage::failure;
+use crate::store_error::failure;
 
 /// Maximum number of names in a hint.
 const NAMES_MAX: usize = 8;
 
 /// Property of stored trials that options name.
 #[derive(Clone, Copy)]
-pub(crate) enum TrialProperty {
+pub enum TrialProperty {
     /// Plan of a campaign.
     Plan,
     /// Workload.
@@ -51,11 +51,10 @@ impl TrialProperty {
 }
 
 /// Rejects a value that no trial of the store has, and lists the existing values.
-pub(crate) fn check_known(
-    store: &Store,
-    property: TrialProperty,
-    value: &str,
-) -> Result<(), Failure> {
+///
+/// # Errors
+/// When no trial has the value, or the store cannot be read.
+pub fn check_known(store: &Store, property: TrialProperty, value: &str) -> Result<(), Failure> {
     let summaries = store.trials(&Filter::default()).map_err(|error| failure(&error))?;
     let known: BTreeSet<&str> = summaries.iter().filter_map(|trial| property.of(trial)).collect();
     if known.contains(value) {

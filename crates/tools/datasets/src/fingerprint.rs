@@ -3,18 +3,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use treering_datasets::library::{DatasetOrigin, find};
 use treering_model::Fingerprint;
 
-use crate::places;
+use crate::library::{DatasetOrigin, find};
 
 /// Fingerprint of the files of a user's own data set; `None` for a shipped one, which is identified
-/// by its name.
-pub(crate) fn fingerprint(name: &str) -> Option<String> {
+/// by its name. `dirs` are the directories of the user's data sets.
+pub fn fingerprint(name: &str, dirs: &[PathBuf]) -> Option<String> {
     let place = if name.contains('/') {
         PathBuf::from(name)
     } else {
-        match find(name, &places::dataset_dirs()).ok()? {
+        match find(name, dirs).ok()? {
             DatasetOrigin::Builtin => return None,
             DatasetOrigin::File(path) | DatasetOrigin::ClassicFiles(path) => path,
         }

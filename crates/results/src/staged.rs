@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use treering_conduct::{Failure, Host};
 use treering_lab::{
     STAGED_STORE, StagedFile, own_staging_directory, remove_staged_files, staged_files,
     staged_prefix,
@@ -10,8 +11,7 @@ use treering_lab::{
 use treering_model::TrialId;
 use treering_store::{Access, Filter, Store, StoreError, TrialState};
 
-use crate::failure::Failure;
-use crate::stores::{failure, open_to_write};
+use crate::store_error::{failure, open_to_write};
 
 /// A store in memory. If this is dropped, the store and its manifest stay for the next command.
 pub(crate) struct StagedStore {
@@ -62,16 +62,13 @@ impl StagedStore {
 
 /// Moves trials that killed runs left in memory into their store. Errors are printed, and the
 /// trials are kept for a later attempt.
-pub(crate) fn take_over_waiting(place: &Path, dirs: &[PathBuf]) {
+pub(crate) fn take_over_waiting(place: &Path, dirs: &[PathBuf], host: &dyn Host) {
     for dir in dirs.iter().filter_map(|dir| own_staging_directory(dir, false).ok()) {
         for (name, manifest) in staged_files(&dir, &staged_prefix(place)) {
             let path = dir.join(&name);
             if let Err(failure) = take_over_one(place, &path, manifest) {
-                eprintln!(
-                    "treering: results are still held in {}: {}",
-                    path.display(),
-                    failure.message()
-                );
+                let (path, why) = (path.display(), failure.message());
+                host.say(&format!("treering: results are still held in {path}: {why}"));
             }
         }
     }

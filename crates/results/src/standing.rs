@@ -6,16 +6,15 @@ use treering_analysis::compare::{
     COMPARED_FACTS, ComparedVariant, ComparisonTerms, Factor, Outcome, compare,
 };
 use treering_conduct::plan::Judging;
-use treering_conduct::{Comparison, MeasuredVariant, Standing};
+use treering_conduct::{Comparison, Failure, FailureKind as Kind, MeasuredVariant, Standing};
 use treering_report::pages::comparison::interim_lines;
 use treering_stats::StoppingRule;
 use treering_store::Store;
 
-use crate::failure::{Failure, Kind};
-use crate::storage::failure;
+use crate::store_error::failure;
 
 /// Compares the measured trials of variants, the first of which is the baseline.
-pub(super) fn standing(
+pub(crate) fn standing(
     store: &Store,
     measured: &[MeasuredVariant],
     judging: &Judging,

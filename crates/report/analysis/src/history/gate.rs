@@ -1,0 +1,107 @@
+//! Gate of a history, and changes that callers name: those of a point, and the newest ones.
+
+use super::{FEWEST_POINTS, History, HistorySeries, LevelShift};
+use crate::compare::Gate;
+
+/// A change of level with its series.
+pub type SeriesShift<'h> = (&'h HistorySeries, &'h LevelShift);
+
+/// Terms of the gate: which changes count.
+#[derive(Clone, Copy, Debug)]
+pub struct HistoryGate {
+    /// Number of newest points in which a level must begin.
+    pub recent: usize,
+    /// Share of the old level by which a level must differ.
+    pub smallest_change: f64,
+}
+
+impl HistoryGate {
+    fn is_large(self, ratio: f64) -> bool {
+        (ratio - 1.0).abs() >= self.smallest_change
+    }
+
+    /// Decides whether one of the newest points may have begun a worse level. The answer is unclear
+    /// if the newest point is suspect, or no series is long enough to be judged.
+    pub fn decide(self, history: &History) -> Gate {
+        let is_worse = history.series.iter().any(|series| {
+            series.shifts.iter().any(|shift| {
+                let is_recent = shift.is_recent(series.points.len(), self.recent);
+                shift.is_alarming() && is_recent && self.is_large(shift.ratio)
+            })
+        });
+        let is_suspect = |series: &HistorySeries| {
+            let suspect = series.suspect.as_ref();
+            suspect.is_some_and(|suspect| suspect.is_worse && self.is_large(suspect.ratio))
+        };
+        let is_unclear = history.series.iter().any(is_suspect)
+            || history.series.iter().all(|series| series.points.len() < FEWEST_POINTS);
+        match (is_worse, is_unclear) {
+            (true, _) => Gate::Worse,
+            (false, true) => Gate::Unclear,
+            (false, false) => Gate::Pass,
+        }
+    }
+}
+
+impl History {
+    /// Changes that begin at the point with this key, those of them that `is_wanted` accepts.
+    ///
+    /// # Errors
+    /// The keys of the points at which such changes begin, when none begins at this one.
+    pub fn shifts_at<'h>(
+        &'h self,
+        point: &str,
+        is_wanted: impl Fn(&LevelShift) -> bool,
+    ) -> Result<Vec<SeriesShift<'h>>, Vec<&'h str>> {
+        let wanted = self.series.iter().flat_map(|series| {
+            series.shifts.iter().filter(|shift| is_wanted(shift)).map(move |shift| (series, shift))
+        });
+        let wanted: Vec<SeriesShift<'_>> = wanted.collect();
+        let key = |(series, shift): &SeriesShift<'h>| series.points[shift.index].key.as_str();
+        let chosen: Vec<_> = wanted.iter().filter(|change| key(change) == point).copied().collect();
+        if !chosen.is_empty() {
+            return Ok(chosen);
+        }
+        let mut keys: Vec<&str> = wanted.iter().map(key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        Err(keys)
+    }
+
+    /// First change for the worse among the `recent` newest points of its series.
+    pub fn newest_worse_shift(&self, recent: usize) -> Option<SeriesShift<'_>> {
+        let changes = self.series.iter().filter_map(|series| {
+            let shift = series.shifts.last().filter(|shift| shift.is_alarming())?;
+            shift.is_recent(series.points.len(), recent).then_some((series, shift))
+        });
+        changes.min_by_key(|(_, shift)| shift.index)
+    }
+
+    /// Adds a link to each point that has none: the address, with the key of the point for `mark`.
+    pub fn add_links(&mut self, address: &str, mark: &str) {
+        for point in self.series.iter_mut().flat_map(|series| &mut series.points) {
+            point.link.get_or_insert_with(|| address.replace(mark, &point.key));
+        }
+    }
+}
+
+impl HistorySeries {
+    /// Number of points that the series lacks before it can be judged, or a new level be told from
+    /// an outlier; `None` if it lacks none.
+    pub fn points_needed(&self) -> Option<usize> {
+        let suspect = self.suspect.as_ref().and_then(|suspect| suspect.points_needed);
+        let missing = FEWEST_POINTS.checked_sub(self.points.len()).filter(|points| *points > 0);
+        suspect.or(missing)
+    }
+
+    /// Sentence about a change of level: the names of the series, the direction, the point and
+    /// `words`.
+    pub fn shift_line(&self, shift: &LevelShift, words: &str) -> String {
+        let parts = [&self.workload, &self.job, &self.variant, &self.metric];
+        let parts: Vec<&str> =
+            parts.into_iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+        let key = &self.points[shift.index].key;
+        let word = if shift.is_worse { "worse" } else { "better" };
+        format!("{}: {word} from {key} on {words}", parts.join(", "))
+    }
+}

@@ -1,0 +1,47 @@
+//! Variants of a campaign, from the trials of a store.
+
+use std::collections::BTreeSet;
+
+use treering_conduct::Failure;
+use treering_model::{Cell, CellRole, Ending, TrialId};
+use treering_store::{Filter, Store, TrialState};
+
+use crate::store_error::failure;
+
+/// Names of the variants of a campaign that have trials of measured rounds.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn measured_variants(store: &Store, campaign: TrialId) -> Result<BTreeSet<String>, Failure> {
+    let summaries = store.trials(&Filter::default()).map_err(|error| failure(&error))?;
+    let cells = summaries.into_iter().filter_map(|one| one.cell);
+    let measured = cells.filter(|cell| cell.campaign == campaign && cell.role == CellRole::Round);
+    Ok(measured.map(|cell| cell.variant).collect())
+}
+
+/// Variants of a campaign that have only failed trials, each with its first error.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn failed_variants(store: &Store, campaign: TrialId) -> Result<Vec<(String, String)>, Failure> {
+    let summaries = store.trials(&Filter::default()).map_err(|error| failure(&error))?;
+    let mut variants: Vec<(String, Option<String>)> = Vec::new();
+    // Trials are listed newest first.
+    for trial in summaries.iter().rev() {
+        let cell = trial.cell.as_ref();
+        let of_campaign = |cell: &&Cell| cell.campaign == campaign && cell.role == CellRole::Round;
+        let Some(cell) = cell.filter(of_campaign) else { continue };
+        let error = match &trial.state {
+            TrialState::Ended(Ending::Failed { why } | Ending::Invalid { why }) => {
+                Some(why.clone())
+            }
+            _ => None,
+        };
+        match variants.iter_mut().find(|(name, _)| *name == cell.variant) {
+            Some((_, first)) if error.is_none() => *first = None,
+            Some(_) => {}
+            None => variants.push((cell.variant.clone(), error)),
+        }
+    }
+    Ok(variants.into_iter().filter_map(|(name, error)| Some((name, error?))).collect())
+}

@@ -1,0 +1,37 @@
+//! Results in stores: which store a command uses, where results wait while it is on the filesystem
+//! under test, and the store as plans, comparisons, histories and imports ask for it.
+//!
+//! `store` keeps trials and knows neither plans nor comparisons; `conduct` and `analysis` take
+//! stores as traits. This crate implements these traits. Not here: arguments, and the layout of
+//! pages.
+
+mod campaign;
+mod comparison;
+mod comparison_request;
+mod history;
+mod importer;
+mod known_names;
+mod merging;
+mod overview;
+mod place;
+mod plan_store;
+mod recording;
+mod repeating;
+mod staged;
+mod standing;
+mod store_error;
+mod trial_source;
+
+pub use campaign::{failed_variants, measured_variants};
+pub use comparison::{ComparisonInput, ComparisonPage, StoredComparison};
+pub use comparison_request::{ComparisonRequest, percentage};
+pub use history::{SeriesRequest, dated_trial, origin_of, requested_history};
+pub use importer::{TrialImport, TrialImporter};
+pub use known_names::{TrialProperty, check_known};
+pub use merging::{merge, unreadable};
+pub use overview::OverviewTrials;
+pub use place::{ResultDestination, StoreHost, StorePlace, no_results};
+pub use plan_store::PlanStore;
+pub use repeating::{known_command_line, plan_text};
+pub use store_error::{failure, open_to_write};
+pub use trial_source::StoredTrials;
