@@ -134,7 +134,7 @@ pub(crate) fn trials() -> Vec<CompletionCandidate> {
     let trials_by_id =
         trials_by_id.map(|(id, one)| CompletionCandidate::new(id).help(Some(about(one).into())));
     let last = CompletionCandidate::new("last").help(Some("the newest trial".into()));
-    trials_by_id.chain([last]).collect()
+    std::iter::once(last).chain(trials_by_id).collect()
 }
 
 pub(crate) fn labels() -> Vec<CompletionCandidate> {

@@ -177,7 +177,7 @@ impl ResultStore for PlanStore<'_> {
     }
 
     fn boots(&self, limit: usize) -> Result<Vec<f64>, Failure> {
-        let Some(store) = open_to_read(self.named).ok().flatten() else { return Ok(Vec::new()) };
+        let Some(store) = self.place.open_to_read().ok().flatten() else { return Ok(Vec::new()) };
         let facts =
             store.facts(&[GuestSpec::BOOT_SECONDS_FACT]).map_err(|error| failure(&error))?;
         let boots = facts.iter().take(limit).filter_map(|(_, fact)| fact.value.parse().ok());

@@ -13,7 +13,7 @@ are looked for. With --anchor the values are ratios to a variant that never chan
 the same rounds, so that a change of the machine cancels.
   treering history --by kernel
   treering history --by date --anchor ext4 --format html -o history.html
-  treering history --by label --gate              # in CI: exit 1 if a recent change is for the worse"
+  treering history --by label --gate              # in CI: exit 1 if it got worse"
 )]
 pub(crate) struct HistoryArgs {
     #[command(flatten)]

@@ -22,12 +22,13 @@ mod tracing;
 mod watching;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
 use treering_model::nearest::by_nearness;
+use treering_model::quoted;
 use treering_observe::FunctionName;
 use treering_script::Workload;
 
@@ -384,7 +385,7 @@ pub(crate) struct AnyRunArgs {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct NativeRunArgs {
     /// The directory to work in, on the filesystem under test; it must exist.
-    #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
+    #[arg(long, alias = "directory", value_name = "DIR", required_unless_present = "dry_run")]
     pub(crate) dir: Option<PathBuf>,
     /// File contents: random bytes, or what the classic tool writes.
     #[arg(long, value_name = "KIND", default_value = "random",
@@ -480,7 +481,7 @@ pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
     let all = own.subcommands(classic);
     let old = old_names(workloads);
     let (short, long) = (help::short(&all, &old), help::long(&all, &old));
-    help::with_short_options(all).before_help(short).before_long_help(long)
+    help::in_order(help::with_short_options(all), &old).before_help(short).before_long_help(long)
 }
 
 /// Names of the imitated tools.
@@ -494,7 +495,9 @@ pub(crate) fn parse(typed: &[OsString]) -> Result<ArgMatches, clap::Error> {
     let command = command(treering_registry::workloads()).color(colour::remember(typed));
     let classic = link(typed).or_else(|| typed.get(1)?.to_str()).and_then(named);
     let Some(workload) = classic else {
-        return command.try_get_matches_from(typed).map_err(with_nearest_verb);
+        return command
+            .try_get_matches_from(typed)
+            .map_err(|refused| with_next_step(refused, typed));
     };
     let skipped = if link(typed).is_some() { 1 } else { 2 };
     let rest: Vec<OsString> = typed.iter().skip(skipped).cloned().collect();
@@ -509,9 +512,24 @@ pub(crate) fn parse(typed: &[OsString]) -> Result<ArgMatches, clap::Error> {
     command.try_get_matches_from(["treering".into(), name.into()].into_iter().chain(rest))
 }
 
-/// The error with the nearest verb as its only suggestion: the parser's are in the order of their
-/// declaration.
-fn with_nearest_verb(mut refused: clap::Error) -> clap::Error {
+/// The error with its next step: the option that takes the directory typed without one, or the
+/// nearest verb alone, since the parser suggests verbs in the order of their declaration.
+fn with_next_step(mut refused: clap::Error, typed: &[OsString]) -> clap::Error {
+    let option = match typed.get(1).and_then(|verb| verb.to_str()) {
+        Some("run") => Some("--dir DIR"),
+        Some("compare") => Some("--directories DIR,DIR"),
+        _ => None,
+    };
+    if refused.kind() == ErrorKind::UnknownArgument
+        && let Some(option) = option
+        && let Some(ContextValue::String(word)) = refused.get(ContextKind::InvalidArg)
+        && Path::new(word).is_dir()
+    {
+        let tip = format!("{} is a directory, which goes with {option}", quoted(word));
+        let tips = ContextValue::StyledStrs(vec![tip.into()]);
+        refused.insert(ContextKind::Suggested, tips);
+        return refused;
+    }
     let context = |kind| refused.get(kind);
     let (Some(ContextValue::String(typed)), Some(ContextValue::Strings(suggested))) =
         (context(ContextKind::InvalidSubcommand), context(ContextKind::SuggestedSubcommand))

@@ -64,7 +64,7 @@ job file are shares of its sections.
 
 Rates are doubled until one fails; between the last that passed and the first that failed the answer
 is searched with probes that are repeated until its 95 % interval is narrow, or the time is over.
-Each probe is a trial of the store: `treering list`, and so is the answer: `treering show last`.
+Each probe is a trial of the store: `treering list`, and so is the answer, if there is one.
 
 Behind `fio` stand the options of `treering run fio`; they hold for every probe.";
 
@@ -86,7 +86,7 @@ pub(crate) struct LoadArgs {
     /// 99.9 % of the requests are to end within this time.
     #[arg(long, value_name = "TIME", value_parser = latency)]
     pub(crate) p999: Option<Duration>,
-    /// Seconds of a probe; at low rates longer, so that five requests may exceed each latency.
+    /// Seconds of a probe; longer at low rates, until at least five requests are expected to be slower than each percentile.
     #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = period)]
     pub(crate) duration: Duration,
     /// Seconds before each probe at its rate, which do not count.
@@ -139,7 +139,7 @@ pub(super) fn load_command(options: fn(Command) -> Command) -> Command {
         .long_about(None);
     LoadArgs::augment_args(Command::new(LOAD))
         .group(ArgGroup::new("bounds").args(BOUNDS).required(true).multiple(true))
-        .about("Search the highest rate of requests at which a latency is kept")
+        .about("Search for the highest rate of requests at which a latency is kept")
         .long_about(None)
         .after_help(LOAD_HELP)
         .subcommand_required(true)

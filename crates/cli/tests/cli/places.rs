@@ -105,6 +105,15 @@ fn a_file_is_refused_as_directory() {
 }
 
 #[test]
+fn a_directory_without_its_option_is_refused_with_the_option() {
+    let program = prepared();
+    let native = program.run(["run", "compilebench", "lists"]).ends_with(2);
+    assert!(native.stderr.contains("lists is a directory, which goes with --dir DIR"), "{native}");
+    let two = program.run(["compare", "lists", "lists"]).ends_with(2);
+    assert!(two.stderr.contains("lists is a directory, which goes with --directories"), "{two}");
+}
+
+#[test]
 fn missing_parents_are_made() {
     let program = prepared();
     program.run(native("a/b/c", &[])).ends_with(0);

@@ -89,7 +89,7 @@ impl KindSummary {
             total_files_per_second,
             user_seconds: middle(|task| task.cpu.user_ns),
             system_seconds: middle(|task| task.cpu.system_ns),
-            cpu_percent: cpu_ns.and_then(|cpu_ns| share(cpu_ns, wall_ns)),
+            cpu_percent: cpu_ns.and_then(|cpu_ns| cpu_share(cpu_ns, wall_ns)),
             sync_percent: sync_ns.and_then(|sync_ns| share(sync_ns, wall_ns)),
             sync_cpu_percent: sync_ns.and(cpu_ns).and_then(|cpu_ns| share(sync_cpu_ns, cpu_ns)),
             trend: Trend::fit(tasks),
@@ -177,4 +177,10 @@ pub(crate) fn per_second(amount: f64, wall_ns: f64) -> Option<f64> {
 /// `part` in percent of `whole`; `None` when `whole` is zero.
 pub(crate) fn share(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| 100.0 * part / whole)
+}
+
+/// CPU in percent of the elapsed time. Kernels that account by clock ticks know nothing of less
+/// than one tick, which is 10 ms at 100 Hz: shorter times have no share.
+pub(crate) fn cpu_share(cpu_ns: f64, wall_ns: f64) -> Option<f64> {
+    (wall_ns >= 10e6).then(|| 100.0 * cpu_ns / wall_ns)
 }

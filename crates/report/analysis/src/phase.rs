@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use treering_model::{PhaseTotals, TaskTotals, Trial};
 
 use crate::KnownTotals;
-use crate::kind::{MIB, per_second, share};
+use crate::kind::{MIB, cpu_share, per_second};
 
 /// Figures of one phase.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +62,7 @@ impl PhaseSummary {
             files_per_second: per_second(totals.files as f64, totals.wall_ns as f64),
             user_seconds: cpu.map(|cpu| cpu.user_ns as f64 / 1e9),
             system_seconds: cpu.map(|cpu| cpu.system_ns as f64 / 1e9),
-            cpu_percent: all_cpu_ns.and_then(|ns| share(ns, totals.wall_ns as f64)),
+            cpu_percent: all_cpu_ns.and_then(|ns| cpu_share(ns, totals.wall_ns as f64)),
         }
     }
 }

@@ -95,6 +95,18 @@ pub(super) fn with_short_options(mut command: Command) -> Command {
     command
 }
 
+/// The command with its verbs in the order of the help, which completion keeps: the daily ones
+/// first, the old names last.
+pub(super) fn in_order(command: Command, old: &[&str]) -> Command {
+    let groups = std::iter::once(&DAILY).chain(&GROUPS);
+    let verbs = groups.flat_map(|group| group.verbs.iter()).chain(old);
+    // A verb that is changed becomes the last one.
+    verbs.fold(command, |command, verb| match command.find_subcommand(verb) {
+        Some(_) => command.mut_subcommand(verb, |verb| verb),
+        None => command,
+    })
+}
+
 /// Title of the group of imitated tools, which the workloads register.
 const OLD_NAMES: &str = "Old names";
 

@@ -23,7 +23,7 @@ use crate::storage::place_of;
 
 /// Imports the files.
 pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
-    let ImportFiles { files, errors } = read_files(&args.files, &std::env::temp_dir());
+    let ImportFiles { files, errors, mut notes } = read_files(&args.files, &std::env::temp_dir());
     let mut failures = errors.into_iter().map(unreadable_file);
     if files.iter().all(|file| file.scan.outlines.is_empty()) {
         if let Some(failure) = failures.next() {
@@ -34,9 +34,9 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     let labels = labels(&files, &args.label)?;
     let mut keeper =
         if args.dry_run { None } else { Some(TrialImporter::open(place_of(&args.store))?) };
-    let mut counters = remarks(&files);
+    notes.extend(remarks(&files));
     let first_failure = failures.next();
-    counters.extend(failures.map(|failure| format!("{}; skipped", failure.message())));
+    notes.extend(failures.map(|failure| format!("{}; skipped", failure.message())));
     let mut labels = labels.into_iter();
     let mut check = args.strict.then(StrictCheck::default);
     let mut importing = ImportRun {
@@ -51,8 +51,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     // Trials before an unreadable place are kept.
     let committed = keeper.as_mut().map_or(Ok(()), TrialImporter::commit);
     read.and(committed)?;
-    counters.extend(keeper.map_or_else(Vec::new, TrialImporter::notes));
-    show(&rows, &counters, args)?;
+    notes.extend(keeper.map_or_else(Vec::new, TrialImporter::notes));
+    show(&rows, &notes, args)?;
     // Trials that could be read are stored even if others could not.
     let code = check.map_or(ExitCode::SUCCESS, |check| check.conclude(args.full));
     first_failure.map_or(Ok(code), Err)

@@ -5,6 +5,8 @@
 //! metric. The chart is drawn twice: wide with the names beside the plot, and narrow with the names
 //! above their rows; the page's style shows the layout that fits.
 
+use std::f64::consts::LN_2;
+
 use maud::{Markup, html};
 use treering_analysis::compare::Verdict;
 use treering_model::BetterDirection;
@@ -169,7 +171,11 @@ fn ends(forest: &Forest) -> (f64, f64) {
             take(ratio.ln());
         }
     }
-    let reach = ends.1.max(-ends.0) * STRETCH;
+    // A single interval is drawn whole, and several as far as from half to twice at least.
+    let reach = match forest.rows.len() {
+        1 => FARTHEST,
+        _ => (ends.1.max(-ends.0) * STRETCH).max(LN_2),
+    };
     for (low, high) in forest.rows.iter().filter_map(ForestRow::turned_interval) {
         ends.0 = ends.0.min(low.ln().max(-reach).max(-FARTHEST));
         ends.1 = ends.1.max(high.ln().min(reach).min(FARTHEST));

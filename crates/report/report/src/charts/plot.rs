@@ -101,11 +101,24 @@ fn even(texts: &[String]) -> Vec<String> {
     texts.iter().map(evened).collect()
 }
 
-/// Tick labels below the plot, and the axis title below them.
+/// Tick labels below the plot, and the axis title below them. Labels that would touch the one
+/// before are left out.
 pub(super) fn feet(ticks: &[(f64, String)], hint: &str) -> Markup {
     let middle = f64::midpoint(ACROSS.0, ACROSS.1);
+    let mut taken = f64::NEG_INFINITY;
+    let has_room = |tick: &&(f64, String)| {
+        let (x, text) = *tick;
+        let half = half_width(text);
+        let left = if anchor(*x, text) == "end" { x - 2.0 * half } else { x - half };
+        let fits = left >= taken;
+        if fits {
+            taken = left + 2.0 * half + TICK_GAP;
+        }
+        fits
+    };
+    let shown: Vec<&(f64, String)> = ticks.iter().filter(has_room).collect();
     html! {
-        @for (x, text) in ticks {
+        @for (x, text) in shown {
             text class="tick" x=(px(*x)) y=(px(DOWN.1 + 17.0)) text-anchor=(anchor(*x, text)) {
                 (text)
             }
@@ -116,8 +129,15 @@ pub(super) fn feet(ticks: &[(f64, String)], hint: &str) -> Markup {
 
 /// Text anchor that keeps a label inside the drawing's right edge.
 fn anchor(x: f64, text: &str) -> &'static str {
-    let half = text.chars().count() as f64 * 4.0;
-    if x + half > WIDTH { "end" } else { "middle" }
+    if x + half_width(text) > WIDTH { "end" } else { "middle" }
+}
+
+/// Least distance between two tick labels.
+const TICK_GAP: f64 = 6.0;
+
+/// Half the width of a tick label, of at most 8 units a character.
+fn half_width(text: &str) -> f64 {
+    text.chars().count() as f64 * 4.0
 }
 
 /// Path through points; `None` for fewer than two. Interior points of a horizontal run are left

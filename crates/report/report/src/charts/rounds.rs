@@ -101,7 +101,7 @@ impl RoundPlaces {
 const ROOM: f64 = 12.0;
 
 /// Maximum number of dates or names below the plot.
-const DATES: usize = 4;
+const DATES: usize = 3;
 
 /// Maximum length of a name below the plot.
 const NAME: f64 = 76.0;
@@ -112,7 +112,8 @@ fn by(rounds: &Rounds) -> String {
 
 fn legend(rounds: &Rounds) -> Vec<LegendEntry> {
     let entry = |(place, variant): (usize, &RoundsVariant)| {
-        let median = median(variant).map(|median| format!("median {}", shown(median, rounds.unit)));
+        let word = middle_word(rounds);
+        let median = median(variant).map(|median| format!("{word} {}", shown(median, rounds.unit)));
         LegendEntry {
             class: class(place, rounds.variants.len()),
             shape: shape(place),
@@ -123,8 +124,18 @@ fn legend(rounds: &Rounds) -> Vec<LegendEntry> {
     rounds.variants.iter().enumerate().map(entry).collect()
 }
 
+/// Word for the line in the middle of a variant's marks: the points of a series are estimates
+/// themselves, and what stays the same between two changes is their level.
+fn middle_word(rounds: &Rounds) -> &'static str {
+    let is_series = rounds.by.is_some() && !rounds.paired && rounds.numbers.is_empty();
+    if is_series { "level" } else { "median" }
+}
+
 fn shown(value: f64, unit: Unit) -> String {
-    Cell::measured(value, unit).shown("")
+    match unit {
+        Unit::Seconds if value.abs() < 1.0 => Number::span(value).text(),
+        unit => Cell::measured(value, unit).shown(""),
+    }
 }
 
 fn present(variant: &RoundsVariant) -> impl Iterator<Item = f64> {
@@ -159,7 +170,10 @@ fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
             @if let Some(median) = median(variant) {
                 @let y = axis.place(median);
                 g class=(class(place, variants)) {
-                    title { (visible(&variant.name)) ": median " (shown(median, rounds.unit)) }
+                    title {
+                        (visible(&variant.name)) ": " (middle_word(rounds)) " "
+                        (shown(median, rounds.unit))
+                    }
                     @let (from, to) = extent(rounds, variant, &places);
                     (line("median", (from, y), (to, y)))
                 }

@@ -38,9 +38,15 @@ fn sentence(copy: &FreshCopy) -> Option<String> {
     let interval = time.interval.map_or_else(String::new, |(low, high)| {
         format!(" (95 % interval {} to {})", text(low), text(high))
     });
+    let ratio = text(time.ratio?);
+    if time.interval.is_some_and(|(low, high)| low <= 1.0 && high >= 1.0) {
+        return Some(format!(
+            "No difference from the fresh copy in the time of reading everything is shown: {ratio} \
+             times as long{interval}."
+        ));
+    }
     Some(format!(
-        "Reading everything takes {} times as long as from the fresh copy{interval}.",
-        text(time.ratio?)
+        "Reading everything takes {ratio} times as long as from the fresh copy{interval}."
     ))
 }
 
@@ -66,7 +72,7 @@ fn reads(copy: &FreshCopy) -> Table {
     let times = if turns == 1 { "once".to_owned() } else { format!("{turns} times, in turns") };
     let caption = format!(
         "All directories and files of each are read {times}, in directory order, with cold \
-         caches: medians, and the cost of one relative to the other."
+         caches: medians, and the geometric mean of the ratios of the turns."
     );
     Table::from_rows("fresh_copy", &caption, copy_measures(copy).iter().map(row))
 }
@@ -97,7 +103,9 @@ fn layouts(copy: &FreshCopy) -> Table {
     let row = |measure: &LayoutMeasure| {
         let cell = |layout| match measure.unit {
             Unit::Count => (measure.of)(layout).map_or(Cell::Missing, |value| {
-                Number { value, unit: String::new(), style: NumberStyle::Measured }.into()
+                let style =
+                    if value.fract() == 0.0 { NumberStyle::Whole } else { NumberStyle::Measured };
+                Number { value, unit: String::new(), style }.into()
             }),
             unit => Cell::measured((measure.of)(layout), unit),
         };

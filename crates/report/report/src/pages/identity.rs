@@ -1,7 +1,6 @@
 //! Identity of a trial, shown before its figures: start, end, duration.
 
 use jiff::Timestamp;
-use treering_model::metrics::is_call_latency;
 use treering_model::metrics::rates::OPERATIONS_PER_SECOND;
 use treering_model::{Ending, Metric, Scope, Unit};
 
@@ -71,7 +70,7 @@ pub(crate) fn in_short(metric: &Metric) -> String {
 /// `latency_ns_max`.
 pub(super) fn metric_words(name: &str, unit: Unit) -> String {
     let word = match unit {
-        Unit::Nanoseconds if !is_call_latency(name) => "ns",
+        Unit::Nanoseconds if !name.contains(Unit::Nanoseconds.word()) => "ns",
         Unit::OpsPerSecond if name.ends_with(OPERATIONS_PER_SECOND.name) => {
             OPERATIONS_PER_SECOND.name
         }

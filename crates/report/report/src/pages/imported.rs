@@ -7,7 +7,7 @@ use treering_model::{Caution, Ending, Trial, TrialHeader, counted, quoted};
 
 use super::identity::utc;
 use crate::table::RowField;
-use crate::{Cell, Column, Report, Table};
+use crate::{Block, Cell, Column, Report, Table, Warning};
 
 /// An output found in a log.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,14 +92,32 @@ pub fn page(rows: &[ImportedRow], view: &ImportView<'_>) -> Report {
     for note in notes.iter().cloned().chain(of_too_few_runs(rows)) {
         page.note(note);
     }
-    for row in rows {
-        page.cautions(&row.cautions);
-    }
+    page.blocks.extend(cautions(rows));
     if let Some((purpose, command)) = next_command(rows).filter(|_| !is_dry) {
         let store = store.map_or_else(String::new, |name| format!(" --store {}", quoted(name)));
         page.command(purpose, &format!("{command}{store}"));
     }
     page
+}
+
+/// Cautions of the outputs, each message once with the number of outputs that have it.
+fn cautions(rows: &[ImportedRow]) -> Option<Block> {
+    let mut counted: Vec<(&Caution, usize)> = Vec::new();
+    for caution in rows.iter().flat_map(|row| &row.cautions) {
+        match counted.iter_mut().find(|(known, _)| *known == caution) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((caution, 1)),
+        }
+    }
+    let warning = |(caution, count): (&Caution, usize)| {
+        let mut warning = Warning::from(caution);
+        if count > 1 {
+            warning.message = format!("{} of {} outputs: {}", count, rows.len(), warning.message);
+        }
+        warning
+    };
+    let cautions: Vec<Warning> = counted.into_iter().map(warning).collect();
+    (!cautions.is_empty()).then_some(Block::Cautions { cautions })
 }
 
 /// Table with an entry for each output.
@@ -164,7 +182,10 @@ fn next_command(rows: &[ImportedRow]) -> Option<(&'static str, String)> {
             labels.push(&row.beginning.label);
         }
     }
-    if !(2..=COMPARED_MAX).contains(&labels.len()) || labels.contains(&"") {
+    if labels.len() > COMPARED_MAX {
+        return Some(("To look at them in time", "treering history --by label".to_owned()));
+    }
+    if labels.len() < 2 || labels.contains(&"") {
         return Some(match rows {
             [_] => ("To look at it", format!("treering show {}", first.beginning.trial.text())),
             _ => ("To look at them", "treering list".to_owned()),

@@ -1,7 +1,7 @@
 //! Page at the end of `treering run`: short summary, store location, suggested commands.
 
-use treering_analysis::{Summary, summary};
-use treering_model::{Ending, Trial, counted};
+use treering_analysis::{KindSummary, Summary, summary};
+use treering_model::{Ending, Scope, Trial, counted};
 
 use super::figures::{few_beyond, kinds_in_short, requests};
 use super::identity::ending_sentence;
@@ -43,7 +43,7 @@ pub fn page(trial: &Trial, stored: Option<&StoreLocation<'_>>) -> Report {
     page.paragraph(sentence(trial));
     let caution = first_caution(trial);
     page.blocks.extend(caution.map(|first| Block::Cautions { cautions: vec![first] }));
-    add_table(&mut page, &summary(trial));
+    add_table(&mut page, trial, &summary(trial));
     let pair = |name: &str, words: String| (name.to_owned(), Cell::text(words));
     let mut pairs = Vec::new();
     if trial.ending != Ending::Completed {
@@ -62,14 +62,34 @@ pub fn page(trial: &Trial, stored: Option<&StoreLocation<'_>>) -> Report {
     page
 }
 
-/// Adds the requests, or else the kinds of tasks, by rows that a screen holds.
-fn add_table(page: &mut Report, summary: &Summary) {
-    let (table, all) = if summary.requests.is_empty() {
-        (kinds_in_short(&summary.kinds), "more kind")
-    } else {
-        (requests(&summary.requests), "more row")
+/// The kinds of tasks that a screen holds, in the order of the run: those that decide a comparison
+/// before others, and long ones before short ones.
+fn most_important(trial: &Trial, kinds: &[KindSummary]) -> Vec<KindSummary> {
+    let decides = |kind: &KindSummary| {
+        let scope = Scope::Kind(kind.label());
+        trial.metrics.iter().any(|metric| metric.primary && metric.scope == scope)
     };
-    let more = table.rows.len().saturating_sub(ROWS_MAX);
+    let seconds = |kind: &KindSummary| kind.seconds.median * kind.tasks as f64;
+    let mut places: Vec<usize> = (0..kinds.len()).collect();
+    places.sort_by(|&left, &right| {
+        let (left, right) = (&kinds[left], &kinds[right]);
+        let by_rank = decides(right).cmp(&decides(left));
+        by_rank.then(seconds(right).total_cmp(&seconds(left)))
+    });
+    places.truncate(ROWS_MAX);
+    places.sort_unstable();
+    places.into_iter().map(|place| kinds[place].clone()).collect()
+}
+
+/// Adds the requests, or else the kinds of tasks, by rows that a screen holds.
+fn add_table(page: &mut Report, trial: &Trial, summary: &Summary) {
+    let (table, rows, all) = if summary.requests.is_empty() {
+        let shown = most_important(trial, &summary.kinds);
+        (kinds_in_short(&shown), summary.kinds.len(), "more kind")
+    } else {
+        (requests(&summary.requests), summary.requests.len(), "more row")
+    };
+    let more = rows.saturating_sub(ROWS_MAX);
     if table.rows.is_empty() {
         page.paragraph("No task completed, so there are no measurements.");
         return;

@@ -135,6 +135,8 @@ pub struct ImportFiles {
     pub files: Vec<ImportFile>,
     /// Errors of the other files.
     pub errors: Vec<ImportFileError>,
+    /// Notes about what was passed over in directories of results.
+    pub notes: Vec<String>,
 }
 
 /// Reads the files; those of a directory in the order of their runs and iterations. Long contents
@@ -353,8 +355,13 @@ fn of_directory(
     let mut paths = Vec::new();
     walk(&whole, DEPTH_MOST, &mut paths, &mut all.errors);
     let found = results(&paths);
+    let tests = tests(&paths);
     if found.is_empty() {
-        return Err(ImportFileError::NoResults { path: path.to_owned(), tests: tests(&paths) });
+        return Err(ImportFileError::NoResults { path: path.to_owned(), tests });
+    }
+    if !tests.is_empty() {
+        let (place, tests) = (path.display(), tests.join(", "));
+        all.notes.push(format!("{place}: results of {tests} are not read; skipped"));
     }
     let above = whole.parent().map(Path::to_path_buf).unwrap_or_default();
     // The files of a test follow one another.

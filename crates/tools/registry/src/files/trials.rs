@@ -18,15 +18,20 @@ const FILE_FACT: &str = "import.file";
 const TEST_FACT: &str = "import.mmtests_test";
 const ITERATION_FACT: &str = "import.mmtests_iteration";
 
-/// Remarks about the outputs of the files, each with its place.
+/// Remarks about the outputs of the files, each with its place; also about files without any, if
+/// others have some.
 pub fn remarks(files: &[ImportFile]) -> Vec<String> {
+    let has_outputs = |file: &ImportFile| !file.scan.outlines.is_empty();
+    let is_partial = files.iter().any(has_outputs);
     let of = |file: &ImportFile| -> Vec<String> {
         let name = &file.name;
-        if file.position.is_some() && file.scan.outlines.is_empty() {
-            return vec![format!("{name}: no known output; skipped")];
-        }
         let remarks = file.scan.remarks.iter();
-        remarks.map(|remark| format!("{name}:{}: {}", remark.line, remark.what)).collect()
+        let mut remarks: Vec<String> =
+            remarks.map(|remark| format!("{name}:{}: {}", remark.line, remark.what)).collect();
+        if remarks.is_empty() && is_partial && !has_outputs(file) {
+            remarks.push(format!("{name}: no known output; skipped"));
+        }
+        remarks
     };
     files.iter().flat_map(of).collect()
 }

@@ -12,7 +12,7 @@ use crate::{Cell, Column, Number, NumberStyle, Table, Tone};
 
 /// Largest pessimistic number of further rounds that is printed, relative to the typical one: wide
 /// noise makes it so large that its digits mean nothing.
-const WIDEST_RANGE: u32 = 20;
+pub(super) const WIDEST_RANGE: u32 = 20;
 
 /// Table of the variants: number of trials, kernels and filesystems.
 pub(super) fn variants(outcome: &Outcome) -> Table {
@@ -258,17 +258,22 @@ fn figures_of(
         let cell = |found: &&MetricComparison| Cell::measured(median(found), found.unit);
         RowField::new(column, comparison.map_or(Cell::Missing, cell))
     };
-    let seconds = |name: &str, names: &[&str]| {
+    let seconds = |name: &str, comparison: Option<&&MetricComparison>| {
         let column = Column::number(name, Unit::Seconds).better(BetterDirection::Lower);
-        figure(column, named(names))
+        figure(column, comparison)
     };
+    // The CPU time of a tool's own measured part is no total of the phases around it.
+    let system = named(&[cpu::SYSTEM_CPU_SECONDS.name]);
+    let total = named(&[cpu::CPU_SECONDS.name, cpu::OPERATION_CPU_SECONDS.name]);
+    let is_total =
+        |total: &&&MetricComparison| system.is_none_or(|own| median(own) <= median(total));
     vec![
         RowField::long_text("part", part(scope)),
         RowField::long_text("variant", name),
         figure(Column::mixed("score"), score),
-        seconds("elapsed", &[times::SECONDS.name, times::ELAPSED_SECONDS.name]),
-        seconds("system", &[cpu::SYSTEM_CPU_SECONDS.name]),
-        seconds("CPU", &[cpu::CPU_SECONDS.name, cpu::OPERATION_CPU_SECONDS.name]),
+        seconds("elapsed", named(&[times::SECONDS.name, times::ELAPSED_SECONDS.name])),
+        seconds("system", system),
+        seconds("CPU", total.filter(is_total)),
     ]
 }
 

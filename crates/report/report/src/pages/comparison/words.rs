@@ -8,7 +8,7 @@ use treering_stats::RoundsNeeded;
 
 use super::jobs;
 use super::series::JobSeries;
-use super::tables::{label, more_rounds, percentage, turned, whole_time};
+use super::tables::{WIDEST_RANGE, label, more_rounds, percentage, turned, whole_time};
 use crate::Number;
 use crate::pages::identity::metric_words;
 
@@ -116,8 +116,13 @@ pub(super) fn beside_time(outcome: &Outcome) -> Vec<String> {
     }
     // Only a campaign of a plan can be continued.
     if !undecided.is_empty() && outcome.variants.iter().all(|variant| variant.is_of_plan) {
-        let likely = |needed: &RoundsNeeded| needed.pessimistic.unwrap_or(needed.typical);
-        let most = undecided.iter().flatten().map(likely).max();
+        // A range too wide to be told names no number of rounds.
+        let likely = |needed: &RoundsNeeded| {
+            let most = needed.pessimistic?;
+            (most / WIDEST_RANGE <= needed.typical).then_some(most)
+        };
+        let known: Option<Vec<u32>> = undecided.iter().flatten().map(likely).collect();
+        let most = known.and_then(|known| known.into_iter().max());
         let hopeless = undecided.iter().filter(|needed| needed.is_none()).count();
         let all = if hopeless == 0 { "" } else { " what more rounds can decide" };
         let more = most.map_or_else(String::new, |rounds| {
@@ -126,11 +131,16 @@ pub(super) fn beside_time(outcome: &Outcome) -> Vec<String> {
                  by time"
             )
         });
-        sentences.push(format!(
-            "What time leaves unclear, counts may show: the same command with `--resume --trace \
-             --layout` adds seeks, write amplification and extents, `--icount` counts \
-             instructions in guests{more}."
-        ));
+        let observed = outcome.comparisons.iter().any(|comparison| comparison.observed);
+        sentences.push(if observed {
+            format!("What time leaves unclear, the counts below may show{more}.")
+        } else {
+            format!(
+                "What time leaves unclear, counts may show: the same command with `--resume \
+                 --trace --layout` adds seeks, write amplification and extents, `--icount` counts \
+                 instructions in guests{more}."
+            )
+        });
     }
     sentences
 }

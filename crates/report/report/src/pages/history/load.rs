@@ -29,6 +29,11 @@ pub struct LoadView<'a> {
 /// Multiple of the answer up to which a late generator counts as a limitation.
 const NEAR: f64 = 1.5;
 
+/// Ratio of the ends of an interval from which the answer is rough.
+const WIDE: f64 = 1.5;
+/// Remark on a rough answer.
+const WIDE_WORDS: &str = " That is rough; more --minutes narrow it.";
+
 /// Formats a progress line about a probe.
 pub fn probe_line(probe: &Probe, number: usize, bounds: &[LatencyBound]) -> String {
     let latencies: Vec<String> = bounds
@@ -49,15 +54,15 @@ pub fn page(
 ) -> Report {
     let mut page = Report::new("The highest rate of requests");
     page.paragraph(answer(view));
-    if view.probes.len() > 1 {
-        page.chart(Chart::Curves(picture(view)));
-    }
     for limit in limits(view) {
         page.paragraph(limit);
     }
+    if view.probes.len() > 1 {
+        page.chart(Chart::Curves(picture(view)));
+    }
     page.table(probes(view, names));
-    if matches!(view.answer, LoadAnswer::At { .. }) && !names.is_empty() {
-        page.command("The answer as a trial", "treering show last");
+    if let Some(trial) = view.recorded.filter(|_| !names.is_empty()) {
+        page.command("The answer as a trial", &format!("treering show {}", trial.text()));
     }
     page.blocks.extend(origin.map(Block::Origin));
     page
@@ -96,11 +101,12 @@ fn answer(view: &LoadView<'_>) -> String {
     let first = view.probes.first();
     match view.answer {
         LoadAnswer::At { rate, interval } => format!(
-            "{} requests a second keep {kept} (95 % interval: {} to {}, by {} probes).",
+            "{} requests a second keep {kept} (95 % interval: {} to {}, by {} probes).{}",
             whole(rate),
             whole(interval.low),
             whole(interval.high),
-            view.probes.len()
+            view.probes.len(),
+            if interval.high > interval.low * WIDE { WIDE_WORDS } else { "" }
         ),
         LoadAnswer::BelowLowest => {
             let probe = view.idle.or(first);

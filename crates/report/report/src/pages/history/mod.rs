@@ -115,6 +115,7 @@ fn names_of_points(series: &HistorySeries) -> BTreeSet<&str> {
 /// Name of a series, with its metric in words: `compilebench, ext4, operation seconds`.
 pub(crate) fn title(series: &HistorySeries) -> String {
     let metric = series.metric.replace(['/', '_'], " ");
+    let metric = metric.trim_end_matches(" nanoseconds").to_owned();
     let parts = [&series.workload, &series.job, &series.variant, &metric];
     let parts: Vec<&str> =
         parts.into_iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
@@ -156,17 +157,38 @@ fn between(points: &[SeriesPoint], (first, last): (usize, usize)) -> String {
     if first == last {
         String::new()
     } else {
-        format!(" (its place is uncertain: from {} to {})", key(first), key(last))
+        format!(" (it began between {} and {})", key(first), key(last))
     }
+}
+
+/// Largest part of a change that may remain where a later change counts as the return from it.
+const REMAINING: f64 = 0.25;
+
+/// Reports whether a change of level takes back the one before: the level is the earlier one again,
+/// to a quarter of the change. Changes that somebody acknowledged are told one by one.
+fn is_return(shift: &LevelShift, next: &LevelShift) -> bool {
+    let whole = (shift.levels.1 - shift.levels.0).abs();
+    let remains = (next.levels.1 - shift.levels.0).abs();
+    shift.is_worse != next.is_worse
+        && shift.known.is_none()
+        && next.known.is_none()
+        && remains <= REMAINING * whole
 }
 
 /// Sentences about a series; empty if its level never changed.
 pub(crate) fn sentences(series: &HistorySeries) -> Vec<String> {
     let word = |is_worse: bool| if is_worse { "worse" } else { "better" };
     let mut sentences = Vec::new();
-    for shift in &series.shifts {
+    let mut shifts = series.shifts.iter().peekable();
+    while let Some(shift) = shifts.next() {
+        let back = shifts.next_if(|next| is_return(shift, next));
+        let until = back.and_then(|back| series.points.get(back.index.checked_sub(1)?));
+        let until = match until {
+            Some(last) => format!(" to {}, then back", last.key),
+            None => " on".to_owned(),
+        };
         let mut text = format!(
-            "{}: {}{} ({}) from {} on",
+            "{}: {}{} ({}) from {}{until}",
             title(series),
             if shift.known.is_some() { "known, " } else { "" },
             word(shift.is_worse),
@@ -436,6 +458,8 @@ pub(crate) fn chart(series: &HistorySeries, view: &HistoryView<'_>) -> Rounds {
     let points = || series.points.iter();
     let unit = match view.anchor {
         Some(anchor) => format!(" (ratio to {anchor})"),
+        // The axis has the units of values that are scaled.
+        None if Number::measured(0.0, series.unit).style.scales() => String::new(),
         None if series.unit.symbol().is_empty() => String::new(),
         None => format!(" ({})", series.unit.symbol()),
     };
