@@ -209,7 +209,7 @@ impl<'l> Devices<'l> {
             None => {
                 let volume = device.format(&variant.filesystem, &variant.mkfs)?;
                 // Without `O_TMPFILE` no template can be stored: mkfs runs for each trial.
-                let pattern = volume.pattern().ok().flatten();
+                let pattern = volume.template().ok().flatten();
                 let image = pattern.as_ref().map(of).unwrap_or_default();
                 self.patterns.insert(recipe, pattern);
                 Ok((volume, image))

@@ -390,7 +390,7 @@ fn short_reason(why: &str) -> &str {
     why.split_once("; ").map_or(why, |(first, _)| first)
 }
 
-/// Adds the names of the filesystem features that the kernel refuses, if its message has only their
+/// Appends the names of the refused filesystem features to a kernel message that has only their
 /// bits.
 fn with_features(why: String) -> String {
     let names = refused_features(&why);

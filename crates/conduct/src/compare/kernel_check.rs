@@ -58,7 +58,7 @@ pub fn check_kernel_file(
     if let Some(search) = boot
         && problems.is_empty()
     {
-        let usable: Vec<&str> = names_of(&contents.drivers);
+        let usable: Vec<&str> = usual_filesystems(&contents.drivers);
         match boot_once(&kernel, &usable, search, stop)? {
             Ok(took) => lines.push(finding("boots", format!("in {:.1} s", took.as_secs_f64()))),
             Err(why) => problems.push(why),
@@ -83,7 +83,7 @@ fn words(driver: &KernelDriver) -> String {
 }
 
 /// Names of the usually compared filesystems that the kernel has.
-fn names_of(drivers: &[(&'static str, KernelDriver)]) -> Vec<&'static str> {
+fn usual_filesystems(drivers: &[(&'static str, KernelDriver)]) -> Vec<&'static str> {
     let is_usual = |name: &str| filesystems::by_name(name).is_some_and(|one| one.is_usual);
     let available = drivers.iter().filter(|(_, state)| !matches!(state, KernelDriver::Missing(_)));
     available.map(|(name, _)| *name).filter(|name| is_usual(name)).collect()

@@ -89,7 +89,7 @@ pub(crate) fn foreseen(jobs: &[PlannedJob]) -> Vec<ForeseenMetrics<'_>> {
 /// Hint for a metric that no job has: the name that was probably meant, and the most similar names
 /// of the jobs' metrics.
 pub(crate) fn metric_hint(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> String {
-    let mut names = names_of(unknown, jobs);
+    let mut names = similar_metrics(unknown, jobs);
     let is_meant = names.iter().any(|name| MetricEdits::between(unknown, name).are_slips());
     // A name unlike any metric keeps the order of the list, with primary metrics first.
     if is_meant || unknown.contains('/') {
@@ -109,7 +109,7 @@ pub(crate) fn metric_hint(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> String
 
 /// Names of the jobs' metrics: workload metrics, primary ones first; metrics of each phase if
 /// `unknown` names a phase; and metrics of observers with similar names.
-fn names_of(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> Vec<String> {
+fn similar_metrics(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> Vec<String> {
     let metrics = jobs.iter().flat_map(|job| &job.metrics);
     let (primary, others): (Vec<&Metric>, Vec<&Metric>) = metrics.partition(|one| one.primary);
     let of_workloads = primary.into_iter().chain(others).map(Metric::full_name);

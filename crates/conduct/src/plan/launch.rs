@@ -78,6 +78,6 @@ pub(super) fn rank_workloads_hint(all: &[&'static dyn Workload]) -> String {
 }
 
 /// True if each rank has its own directory: the path contains `{rank}`.
-pub(crate) fn is_by_rank(path: &std::path::Path) -> bool {
+pub(crate) fn is_per_rank(path: &std::path::Path) -> bool {
     path.to_string_lossy().contains(RANK)
 }

@@ -70,11 +70,11 @@ impl ClassicRun<'_> {
         (store, host): (&dyn ResultStore, &dyn Host),
     ) -> Result<ClassicEnd, Failure> {
         let meetings = match tool.output.meeting().map(open_semaphores).transpose()? {
-            Some(MeetingPoint::Finished(words)) => {
+            Some(OpenedSemaphores::Finished(words)) => {
                 output_result(terminal.out().write_all(words.as_bytes()))?;
                 return Ok(ClassicEnd::without_trial(0));
             }
-            Some(MeetingPoint::Semaphores(meetings)) => Some(meetings),
+            Some(OpenedSemaphores::Semaphores(meetings)) => Some(meetings),
             None => None,
         };
         self.prepare(job)?;
@@ -84,7 +84,7 @@ impl ClassicRun<'_> {
             started: terminal.local_time(),
             ..ClassicScene::default()
         };
-        let place = match take_classic(&tool) {
+        let place = match take_roots(&tool) {
             Ok(place) => place,
             Err(DirectoryError::Directory { path, error }) => {
                 return without_directory(tool, &scene, (&path, &error), terminal.as_mut(), host);
@@ -157,7 +157,7 @@ pub fn classic_engine(workload: &dyn Workload, job: &dyn Job, tool: &ClassicMode
 }
 
 /// Result of opening or making the semaphores at which processes of a tool synchronize.
-enum MeetingPoint {
+enum OpenedSemaphores {
     /// The semaphore operation was the whole run; holds its output.
     Finished(String),
     /// Semaphores at which the run synchronizes with other processes.
@@ -165,7 +165,7 @@ enum MeetingPoint {
 }
 
 /// Makes, removes or opens the semaphores at which processes of the tool synchronize.
-fn open_semaphores(meeting: SemaphoreBarrier) -> Result<MeetingPoint, Failure> {
+fn open_semaphores(meeting: SemaphoreBarrier) -> Result<OpenedSemaphores, Failure> {
     let failed = |what: &str, errno| {
         let error = io::Error::from(errno);
         Failure::new(FailureKind::Classic, format!("Can't {what}: {error}"))
@@ -177,22 +177,22 @@ fn open_semaphores(meeting: SemaphoreBarrier) -> Result<MeetingPoint, Failure> {
         SemaphoreBarrier::Make { key, meetings, processes } => {
             SemaphoreSet::make(key, meetings, processes)
                 .map_err(|errno| failed("set semaphore value", errno))?;
-            Ok(MeetingPoint::Finished(format!("Creating semaphore for {processes} procs.\n")))
+            Ok(OpenedSemaphores::Finished(format!("Creating semaphore for {processes} procs.\n")))
         }
         SemaphoreBarrier::Remove { key, meetings } => {
             let semaphores = find(key, meetings)?;
             semaphores.remove().map_err(|errno| failed("remove semaphore", errno))?;
-            Ok(MeetingPoint::Finished("Semaphore removed.\n".to_owned()))
+            Ok(OpenedSemaphores::Finished("Semaphore removed.\n".to_owned()))
         }
         SemaphoreBarrier::Join { key, meetings } => {
-            find(key, meetings).map(MeetingPoint::Semaphores)
+            find(key, meetings).map(OpenedSemaphores::Semaphores)
         }
     }
 }
 
 /// Opens the directories, unless a killed run has left trees there. A missing directory is made
 /// only if the tool makes it; otherwise the tool's own error results.
-fn take_classic(tool: &ClassicMode) -> Result<OwnedDirectory, DirectoryError> {
+fn take_roots(tool: &ClassicMode) -> Result<OwnedDirectory, DirectoryError> {
     if tool.make_roots == MissingRootPolicy::Never {
         for root in &tool.roots {
             let failed = |error| DirectoryError::Directory { path: root.clone(), error };

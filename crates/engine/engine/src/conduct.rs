@@ -89,7 +89,7 @@ fn common_clock(own: TrialClock, world: Option<&World<'_>>) -> Result<TrialClock
     let Some(world) = world.filter(|world| world.size() > 1) else { return Ok(own) };
     let origin_bytes = world.broadcast(&own.origin_ns().to_le_bytes())?;
     let origin_ns = origin_bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    Ok(TrialClock::since(world.by_own(origin_ns)))
+    Ok(TrialClock::since(world.on_own_clock(origin_ns)))
 }
 
 /// Conducts a session on a target.
@@ -394,7 +394,7 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
             let mut run = match self.world {
                 None => answer.run(),
                 Some(world) => {
-                    let run = world.run_of(answer);
+                    let run = world.on_common_clock(answer);
                     widen(&mut spans[rank], &run);
                     run
                 }
@@ -485,7 +485,7 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
     fn add_spans(&mut self, spans: &[Option<(u64, u64)>]) {
         let Some(world) = self.world.filter(|_| spans.iter().all(Option::is_some)) else { return };
         let spans = spans.iter().flatten();
-        self.barriers.add(world.met_ns(), spans.clone().map(|(began, _)| *began));
+        self.barriers.add(world.last_arrival_ns(), spans.clone().map(|(began, _)| *began));
         let worked = spans.map(|(began, ended)| ended - began);
         self.worked_ns.iter_mut().zip(worked).for_each(|(sum, worked)| *sum += worked);
     }
@@ -591,9 +591,9 @@ const LISTEN_EVERY: Duration = Duration::from_millis(5);
 
 /// Sleeps until shortly before the time, then polls the clock: the kernel may wake us 50 µs late.
 fn wait_until(at_ns: u64) {
-    const NEARLY_NS: u64 = 70_000;
+    const POLLED_NS: u64 = 70_000;
     let left = at_ns.saturating_sub(monotonic_ns());
-    thread::sleep(Duration::from_nanos(left.saturating_sub(NEARLY_NS)));
+    thread::sleep(Duration::from_nanos(left.saturating_sub(POLLED_NS)));
     while monotonic_ns() < at_ns {
         std::hint::spin_loop();
     }

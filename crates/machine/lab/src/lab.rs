@@ -151,7 +151,7 @@ impl Lab {
             leftovers.extend(self.orphans(folder, &recorded_ids));
         }
         leftovers.extend(self.unfinished_images());
-        leftovers.sort_by_key(LabLeftover::order);
+        leftovers.sort_by_key(LabLeftover::release_order);
         Ok(leftovers)
     }
 
@@ -240,7 +240,7 @@ impl Lab {
             .filter(|leftover| !leftover.is_alive)
             .for_each(|leftover| self.rescue(leftover));
         let mut ordered = leftovers;
-        ordered.sort_by_key(LabLeftover::order);
+        ordered.sort_by_key(LabLeftover::release_order);
         let free = |leftover: LabLeftover| {
             let freed = self.free(&leftover);
             (leftover, freed)
@@ -523,14 +523,14 @@ pub enum LeftoverKind {
 
 impl LabLeftover {
     /// Sort key of releases, lowest first: by kind, then the newest resource first.
-    fn order(&self) -> (u8, Option<Reverse<CreationOrder>>) {
-        (self.kind.order(), self.id.as_ref().map(|id| Reverse(id.creation_order())))
+    fn release_order(&self) -> (u8, Option<Reverse<CreationOrder>>) {
+        (self.kind.release_order(), self.id.as_ref().map(|id| Reverse(id.creation_order())))
     }
 }
 
 impl LeftoverKind {
     /// Rank in the order of releases, lowest first.
-    const fn order(&self) -> u8 {
+    const fn release_order(&self) -> u8 {
         match self {
             Self::Unmounted { .. } | Self::Cleanup { .. } => 0,
             Self::Settings { .. } | Self::ControlGroup { .. } => 1,

@@ -230,7 +230,7 @@ impl Volume {
     ///
     /// # Errors
     /// When the filesystem cannot be copied, for example if no nameless file can be made.
-    pub fn pattern(&self) -> Result<Option<FilesystemTemplate>, LabError> {
+    pub fn template(&self) -> Result<Option<FilesystemTemplate>, LabError> {
         let Some(filesystem) = self.filesystem else { return Ok(None) };
         let masters = self.device.master_copy()?;
         let mut print = Fingerprint::new();
@@ -445,7 +445,7 @@ impl MountedVolume {
         let options = std::mem::take(&mut self.options);
         let volume = self.volume.take().ok_or_else(|| unfit("it is released".to_owned()))?;
         volume.device.forget()?;
-        let template = volume.pattern()?;
+        let template = volume.template()?;
         let template = template
             .ok_or_else(|| unfit("only filesystems on loop images are copied whole".to_owned()))?;
         Ok((volume.mount(&options)?, template))

@@ -35,14 +35,14 @@ pub struct AgingSeries {
 
 impl AgingSeries {
     /// Cost on the trend line at task `place` (counted from 0), in nanoseconds.
-    pub fn line_ns(&self, place: usize) -> f64 {
-        line_ns(self.level_ns, self.trend.percent_per_10_tasks, place)
+    pub fn trend_line_ns(&self, place: usize) -> f64 {
+        trend_line_ns(self.level_ns, self.trend.percent_per_10_tasks, place)
     }
 }
 
 /// Cost at task `place` on a line that starts at `level_ns` and changes by this percentage over ten
 /// tasks.
-pub fn line_ns(level_ns: f64, percent_per_10_tasks: f64, place: usize) -> f64 {
+pub fn trend_line_ns(level_ns: f64, percent_per_10_tasks: f64, place: usize) -> f64 {
     level_ns * (1.0 + percent_per_10_tasks / 100.0).powf(place as f64 / 10.0)
 }
 
@@ -107,7 +107,7 @@ mod tests {
         // The tasks take one second per MiB, increasing by 3 % each time.
         assert!((read.points[0].cost_ns / 1e9 - 1.0).abs() < 1e-6);
         for (place, point) in read.points.iter().enumerate() {
-            assert!((read.line_ns(place) / point.cost_ns - 1.0).abs() < 1e-6, "{place}");
+            assert!((read.trend_line_ns(place) / point.cost_ns - 1.0).abs() < 1e-6, "{place}");
         }
     }
 

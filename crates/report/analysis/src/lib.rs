@@ -26,7 +26,7 @@ pub mod sweep;
 mod too_few_runs;
 mod trend;
 
-pub use aging::{AgingPoint, AgingSeries, aging, line_ns};
+pub use aging::{AgingPoint, AgingSeries, aging, trend_line_ns};
 pub use calls::{OpSummary, P999_MIN_TIMED, merge_ops};
 pub use curve::{CURVE_MIN_TIMED, CurvePoint, curve, nines_of};
 pub use fresh_copy::{CopyMeasure, MeasureSummary, copy_measures};

@@ -68,7 +68,7 @@ impl RequestFigures {
 
     /// Limits the percentiles to the maximum: a percentile is the bound of a bucket and can exceed
     /// the slowest request.
-    fn bound(&mut self) {
+    fn cap_percentiles(&mut self) {
         let Some(max_ns) = self.max_ns else { return };
         for quantile_ns in [&mut self.p50_ns, &mut self.p99_ns, &mut self.p999_ns] {
             *quantile_ns = quantile_ns.map(|ns| ns.min(max_ns));
@@ -145,7 +145,7 @@ pub fn requests(trial: &Trial) -> Vec<RequestFigures> {
             Scope::Kind(name) => name.as_str(),
             Scope::Phase(_) => continue,
         };
-        let (direction, name) = directed(&metric.name);
+        let (direction, name) = split_direction(&metric.name);
         let Some(kind) = figure_kind(name) else { continue };
         // Imported figures join the name of a job and its direction.
         let (of, direction) = match direction {
@@ -159,7 +159,7 @@ pub fn requests(trial: &Trial) -> Vec<RequestFigures> {
         });
         rows[place].take(metric, kind);
     }
-    rows.iter_mut().for_each(RequestFigures::bound);
+    rows.iter_mut().for_each(RequestFigures::cap_percentiles);
     rows.retain(|row| {
         row.operations_per_second.is_some() || row.mib_per_second.is_some() || row.has_latency()
     });
@@ -194,11 +194,12 @@ fn since_due(trial: &Trial) -> Option<RequestFigures> {
 
 /// Reports whether a metric is one of the headline figures.
 pub fn is_request_figure(metric: &Metric) -> bool {
-    !matches!(metric.scope, Scope::Phase(_)) && figure_kind(directed(&metric.name).1).is_some()
+    !matches!(metric.scope, Scope::Phase(_))
+        && figure_kind(split_direction(&metric.name).1).is_some()
 }
 
 /// Splits a direction off the front of a metric name: `read` of `read_mib_per_second`.
-fn directed(name: &str) -> (Option<&'static str>, &str) {
+fn split_direction(name: &str) -> (Option<&'static str>, &str) {
     let direction = DIRECTIONS
         .into_iter()
         .find_map(|direction| Some((direction, name.strip_prefix(direction)?.strip_prefix('_')?)));

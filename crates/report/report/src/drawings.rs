@@ -27,7 +27,7 @@ pub fn drawings(report: &Report, preset: DrawingPreset) -> Vec<Drawing> {
         match block {
             Block::Heading { text } => part = slug(text),
             Block::Chart(chart) => {
-                let Some(svg) = chart.alone(preset) else { continue };
+                let Some(svg) = chart.as_file(preset) else { continue };
                 let svg = format!("{BEGINNING}{MARK}\n{svg}\n");
                 let words = [part.as_str(), &subject(chart)];
                 let words = words.into_iter().filter(|word| !word.is_empty());

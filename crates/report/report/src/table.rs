@@ -84,7 +84,7 @@ impl Column {
 
     /// Aligns the cells to the right.
     #[must_use]
-    pub(crate) fn right(self) -> Self {
+    pub(crate) fn aligned_right(self) -> Self {
         Self { align: Align::Right, ..self }
     }
 

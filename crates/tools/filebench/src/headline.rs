@@ -43,7 +43,7 @@ impl HeadlineSums {
     }
 
     /// Adds a thread that ended.
-    pub(super) fn worked(&mut self, task: &TaskTotals, account: &WorkerReport) {
+    pub(super) fn add_work(&mut self, task: &TaskTotals, account: &WorkerReport) {
         self.work.add(task);
         self.tasks += 1;
         self.cpu_ns += task.cpu.total_ns();

@@ -7,7 +7,7 @@ pub(super) const DIRECTORY: &str = "filebench-";
 const DIGITS: usize = 8;
 /// Maximum number of components of a path, above the limit on the depth of a tree.
 const COMPONENTS_MAX: usize = 64;
-const BYTES: usize = COMPONENTS_MAX * (DIGITS + 1);
+const PATH_BYTES_MAX: usize = COMPONENTS_MAX * (DIGITS + 1);
 
 /// Name of a fileset below the target.
 pub(super) fn directory(fileset: usize) -> CString {
@@ -18,13 +18,13 @@ pub(super) fn directory(fileset: usize) -> CString {
 /// Buffer for a name or path, without allocation.
 #[derive(Clone, Debug)]
 pub(super) struct NameBuffer {
-    bytes: [u8; BYTES],
+    bytes: [u8; PATH_BYTES_MAX],
     length: usize,
 }
 
 impl Default for NameBuffer {
     fn default() -> Self {
-        Self { bytes: [0; BYTES], length: 0 }
+        Self { bytes: [0; PATH_BYTES_MAX], length: 0 }
     }
 }
 

@@ -18,7 +18,7 @@ const OPEN_MAX: u64 = 8192;
 /// Minimum number of directories that a worker may keep open.
 const OPEN_MIN: u64 = 8;
 /// Hundred percent.
-const ALL: u64 = 100;
+const WHOLE_PERCENT: u64 = 100;
 
 /// Fileset of a run.
 #[derive(Debug)]
@@ -77,8 +77,9 @@ impl RunFileset {
 /// Chooses each entry with a probability in percent; the order is random.
 fn chosen(count: u32, percent: Option<u64>, random: &mut Random) -> Vec<u32> {
     let percent = percent.unwrap_or(0);
-    let mut chosen: Vec<u32> =
-        (0..count).filter(|_| percent >= ALL || random.below(ALL) < percent).collect();
+    let mut chosen: Vec<u32> = (0..count)
+        .filter(|_| percent >= WHOLE_PERCENT || random.below(WHOLE_PERCENT) < percent)
+        .collect();
     random.shuffle(&mut chosen);
     chosen
 }

@@ -199,7 +199,7 @@ impl FilebenchOutput {
         }
     }
 
-    fn worked(&mut self, task: &TaskTotals) {
+    fn add_work(&mut self, task: &TaskTotals) {
         let began_ns = self.began_ns.map_or(task.began_ns, |began| began.min(task.began_ns));
         self.began_ns = Some(began_ns);
         self.ended_ns = self.ended_ns.max(task.began_ns + task.wall_ns);
@@ -349,7 +349,7 @@ impl ClassicOutput for FilebenchOutput {
                 ToolOutput::default()
             }
             TrialEvent::TaskEnded(task) if task.phase > 0 => {
-                self.worked(task);
+                self.add_work(task);
                 ToolOutput::default()
             }
             TrialEvent::Ticked { counters, at_ns, .. } if !counters.is_empty() => {

@@ -100,7 +100,7 @@ impl MakeDirectories {
     }
 
     /// Slot of the directory at this depth during creation.
-    fn planting(&self, depth: u32) -> DirSlot {
+    fn creation_slot(&self, depth: u32) -> DirSlot {
         if depth == 0 { self.namespace.root(self.fileset) } else { self.namespace.slot(depth - 1) }
     }
 
@@ -109,7 +109,7 @@ impl MakeDirectories {
         let namespace = Arc::clone(&self.namespace);
         let dirs = &namespace.filesets[self.fileset].tree.dirs;
         for (number, dir) in dirs.iter().enumerate().skip(1) {
-            let at = self.planting(dir.depth - 1);
+            let at = self.creation_slot(dir.depth - 1);
             self.name.set(dir.serial);
             let made = io.make_dir(at, self.name.as_c_str());
             if self.became == RemainsTreatment::Reused {
@@ -118,7 +118,7 @@ impl MakeDirectories {
                 made?;
             }
             if dirs.get(number + 1).is_some_and(|next| next.parent as usize == number) {
-                io.open_dir(at, self.name.as_c_str(), self.planting(dir.depth))?;
+                io.open_dir(at, self.name.as_c_str(), self.creation_slot(dir.depth))?;
             }
         }
         Ok(())

@@ -34,7 +34,7 @@ const SLEEP: &str = "sleep";
 /// Number of tasks that create the files of one fileset in parallel.
 const ALLOCATORS: usize = 8;
 /// Maximum backlog of events that nobody has taken, in seconds of the event rate.
-const EVENTS_SECONDS: u64 = 5;
+const BACKLOG_SECONDS_MAX: u64 = 5;
 const SECOND_NS: u64 = 1_000_000_000;
 /// Polling interval for events and snapshots, and its minimum in nanoseconds.
 const TICK: Duration = Duration::from_millis(100);
@@ -222,7 +222,7 @@ impl BenchSession {
         let more = due.saturating_sub(self.events);
         self.events = due;
         if more > 0 {
-            self.namespace.common.events_come(more, rate.saturating_mul(EVENTS_SECONDS));
+            self.namespace.common.events_come(more, rate.saturating_mul(BACKLOG_SECONDS_MAX));
         }
     }
 
@@ -286,7 +286,7 @@ impl TaskListener for SetupListener<'_> {
 impl TaskListener for BenchSession {
     fn task_ended(&mut self, totals: &TaskTotals) {
         if let Some(account) = totals.counters.read::<WorkerReport>() {
-            self.headline.worked(totals, &account);
+            self.headline.add_work(totals, &account);
         }
     }
 

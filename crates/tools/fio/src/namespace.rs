@@ -189,7 +189,7 @@ impl Namespace {
         directory: Option<&str>,
         path: &str,
     ) -> Result<FileName, ConfigError> {
-        let whole = whole(directory, path);
+        let whole = joined_path(directory, path);
         // Jobs that are only read touch no file.
         let looks = self.classic && !self.allows_devices;
         let whole = if looks { resolve_link(whole) } else { whole };
@@ -253,11 +253,11 @@ fn path_of(job: &Section, clone: u64, number: u64) -> String {
 
 /// Path of a clone's file as the original spells it.
 pub(super) fn spelled(job: &Section, clone: u64, number: u64) -> String {
-    whole(directory_of(job, clone), &path_of(job, clone, number))
+    joined_path(directory_of(job, clone), &path_of(job, clone, number))
 }
 
 /// Joins directory and path by a slash, as the original does, even if the path is absolute.
-fn whole(directory: Option<&str>, path: &str) -> String {
+fn joined_path(directory: Option<&str>, path: &str) -> String {
     match directory {
         Some(directory) => format!("{directory}/{path}"),
         None => path.to_owned(),

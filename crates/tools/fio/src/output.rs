@@ -301,11 +301,11 @@ impl Output {
 }
 
 /// Output context before a run: only the planned start time is known.
-struct AtStart {
+struct StartContext {
     time: String,
 }
 
-impl OutputContext for AtStart {
+impl OutputContext for StartContext {
     fn room(&mut self) -> Option<StatfsSpace> {
         None
     }
@@ -364,7 +364,7 @@ impl ClassicOutput for Output {
         let mut output = self.open(plan);
         let errno = u64::from(lacking.errno.unsigned_abs());
         self.done.fill(Some(Tally { errno, ..Tally::default() }));
-        let report = self.report(0, &mut AtStart { time: plan.started.clone() });
+        let report = self.report(0, &mut StartContext { time: plan.started.clone() });
         output.out += &report.out;
         output.log += &report.log;
         output.err += &format!("fio: pid=0, err={errno}/file:{path}, error={}\n", lacking.why);

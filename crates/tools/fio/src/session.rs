@@ -34,7 +34,7 @@ const LATE_SHARE: u64 = 100;
 /// Most memory that is taken for buffers before a batch begins, in bytes.
 const PREPARED_BYTES_MAX: u64 = 1 << 30;
 /// Errno of a job with neither a `size` nor existing files (`EINVAL`).
-const UNSIZED: i32 = 22;
+const ERRNO_WITHOUT_SIZE: i32 = 22;
 /// Errno of a job whose files are missing (`ENOENT`).
 const MISSING: i32 = 2;
 
@@ -246,7 +246,7 @@ impl JobSession {
         self.extents.push(match (extents, became) {
             (Err(why), LayoutOutcome::Unsized) => {
                 self.failure.get_or_insert(SessionError::at(&*worker.job.name, why.why()));
-                Err(UNSIZED)
+                Err(ERRNO_WITHOUT_SIZE)
             }
             (_, LayoutOutcome::Absent(number)) => {
                 let file = worker.files.get(number).map(|file| file.name.to_string_lossy());

@@ -18,8 +18,8 @@ pub(super) struct Extent {
     pub(super) file_bytes: u64,
     /// Size of the file before layout.
     pub(super) found_bytes: u64,
-    /// Start of the range in all passes but the first, and base of its end: a relative offset
-    /// refers to the size that the file has by then.
+    /// Start of the range in every pass after the first; its end is computed from here. A relative
+    /// offset then refers to the current size of the file.
     pub(super) later_offset: u64,
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, FromArgMatches};
 use treering_conduct::trial::{ComparedRequests, FioCheck, FioTurn};
 use treering_fio::Fio;
-use treering_fio::check::{both_ways, job_work};
+use treering_fio::check::{job_pair, job_work};
 use treering_model::Trial;
 use treering_report::pages::tools::fio_check::{
     CheckTurn, CheckedTrial, FioComparison, SequenceComparison,
@@ -30,7 +30,7 @@ pub(crate) fn run(matches: &ArgMatches, check: &CheckArgs) -> Result<ExitCode, F
     let any = AnyRunArgs::from_arg_matches(matches).map_err(usage)?;
     let own = NativeRunArgs::from_arg_matches(matches).map_err(usage)?;
     let settings = settings(treering_script::Workload::manifest(&Fio).native, matches);
-    let both = both_ways(&settings)?;
+    let both = job_pair(&settings)?;
     if any.dry_run {
         let facts = treering_script::TargetFacts::unknown();
         outline(both.theirs.as_ref(), &facts, false)?;

@@ -77,7 +77,7 @@ pub(super) fn around(section: &JobTable, workload: &str) -> Result<JobCommands, 
 }
 
 /// Refuses prepare and cleanup commands of jobs that run in guests.
-pub(super) fn can_run(
+pub(super) fn refuse_commands_in_guests(
     top: &PlanTable,
     (variants, jobs): (&[Variant], &[PlannedJob]),
 ) -> Result<(), Fault> {

@@ -27,7 +27,7 @@ pub(super) fn stopping(top: &PlanTable, family: u32) -> Result<Stopping, Fault> 
         return Err(section.fault("[stopping] has no `rule`", "").hint(hint));
     };
     let rule = rule.0;
-    only_its_keys(section, rule)?;
+    refuse_other_keys(section, rule)?;
     match rule {
         Fixed => Ok(fixed(section.rounds.value(), family)),
         Precision => {
@@ -60,7 +60,7 @@ fn fixed(rounds: Option<WholeNumber<1, 10_000>>, family: u32) -> Stopping {
 }
 
 /// Refuses keys that belong to another rule.
-fn only_its_keys(section: &StoppingTable, rule: StoppingRule) -> Result<(), Fault> {
+fn refuse_other_keys(section: &StoppingTable, rule: StoppingRule) -> Result<(), Fault> {
     let keys: &[&str] = match rule {
         Fixed => &["rounds"],
         Precision => &["half-width", "fewest", "most"],

@@ -43,7 +43,7 @@ pub(super) fn engine(section: &JobTable, manifest: &WorkloadManifest) -> Result<
 }
 
 /// Refuses keys that have no effect on a job run by an external program.
-pub(super) fn suits(section: &JobTable, job: &dyn Job) -> Result<(), Fault> {
+pub(super) fn check_external_program(section: &JobTable, job: &dyn Job) -> Result<(), Fault> {
     let keys: [Option<Placed<&str>>; 4] = [
         section.payload.key(),
         section.compressibility.key(),

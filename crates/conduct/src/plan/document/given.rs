@@ -164,7 +164,7 @@ fn option_text(entry: &Entry<Datum>, spec: &OptionSpec) -> Result<Option<String>
             Ok(Some(text.clone()))
         }
         (kind, number) if !matches!(kind, Flag) && number.number().is_some() => Ok(number.number()),
-        (kind, _) => Err(wrong(&entry.key, entry, wanted(kind))),
+        (kind, _) => Err(wrong(&entry.key, entry, expected_kind(kind))),
     }
 }
 
@@ -182,7 +182,7 @@ fn wrong(key: &str, value: &Placed<Datum>, wanted: &str) -> Fault {
     }
 }
 
-fn wanted(kind: ValueKind) -> &'static str {
+fn expected_kind(kind: ValueKind) -> &'static str {
     match kind {
         ValueKind::Flag => "true or false",
         ValueKind::Number => "a whole number",

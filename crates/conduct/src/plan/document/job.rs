@@ -112,7 +112,7 @@ fn job(
         around: command::around(section, workload_name)?,
     };
     let job = planned(request, &given, known)?;
-    engine::suits(section, job.job.as_ref())?;
+    engine::check_external_program(section, job.job.as_ref())?;
     if let (true, Some(workload)) = (job.launch.is_some() && job.job.remounts(), &section.workload)
     {
         return Err(ranks::is_mounted_again(workload.span.clone()));

@@ -109,7 +109,7 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     changed_job::change(&top, &mut jobs, known)?;
     changed_job::environment_is_read(&top, &jobs)?;
     settings::limits_are_possible(&top, &jobs)?;
-    command::can_run(&top, (&variants, &jobs))?;
+    command::refuse_commands_in_guests(&top, (&variants, &jobs))?;
     ranks::suits(&top, &end, (&variants, &conditions, &jobs))?;
     job::steps::rewrite_own_files(&top, (&variants, &jobs))?;
     job::steps::suits(&top, (&variants, &conditions, &jobs))?;

@@ -11,7 +11,7 @@ use super::tree::{Optional, Placed};
 use super::values::WholeNumber;
 use super::{Known, words};
 use crate::plan::error::{Fault, quoted};
-use crate::plan::launch::{is_by_rank, rank_workloads_hint};
+use crate::plan::launch::{is_per_rank, rank_workloads_hint};
 use crate::plan::{Conditions, Launch, PlannedJob, RANK_TIMEOUT_SECONDS};
 
 /// Launch of a job: keys of the job take precedence over those of the plan.
@@ -94,7 +94,7 @@ pub(super) fn suits(
         return Err(Fault::at(place(), message, "").hint(hint));
     }
     let by_rank = |variant: &&Variant| match &variant.device {
-        DeviceSpec::Directory { path } => is_by_rank(path),
+        DeviceSpec::Directory { path } => is_per_rank(path),
         DeviceSpec::Loop { .. } | DeviceSpec::Block { .. } => false,
     };
     let alone = jobs.iter().find(|job| job.launch.is_none());

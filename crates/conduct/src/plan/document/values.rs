@@ -80,7 +80,7 @@ enum WrittenValue<'t> {
 /// Type whose values are written as a number or a text.
 trait Quantity: Sized {
     /// Description of the values, and perhaps a hint on a second line.
-    fn wanted(refused: Option<&str>) -> String;
+    fn expected(refused: Option<&str>) -> String;
 
     fn read(written: WrittenValue<'_>) -> Result<Self, QuantityError>;
 }
@@ -121,7 +121,7 @@ impl<Q: Quantity> Visitor<'_> for QuantityVisitor<'_, Q> {
     type Value = Q;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&Q::wanted(self.refused))
+        f.write_str(&Q::expected(self.refused))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Q, E> {
@@ -178,7 +178,7 @@ impl<const LEAST: u64, const MOST: u64> WholeNumber<LEAST, MOST> {
 }
 
 impl<const LEAST: u64, const MOST: u64> Quantity for WholeNumber<LEAST, MOST> {
-    fn wanted(_: Option<&str>) -> String {
+    fn expected(_: Option<&str>) -> String {
         format!("a whole number from {LEAST} to {MOST}")
     }
 
@@ -209,7 +209,7 @@ impl ComparedRounds {
 pub(super) struct RankCount(pub(super) u32);
 
 impl Quantity for RankCount {
-    fn wanted(_: Option<&str>) -> String {
+    fn expected(_: Option<&str>) -> String {
         format!("a whole number from 1 to {RANKS_MAX}")
     }
 
@@ -235,7 +235,7 @@ impl AgeInOperations {
 }
 
 impl Quantity for AgeInOperations {
-    fn wanted(_: Option<&str>) -> String {
+    fn expected(_: Option<&str>) -> String {
         format!("a number of operations from 0 to {}", Self::MOST)
     }
 
@@ -255,7 +255,7 @@ impl Quantity for AgeInOperations {
 pub(super) struct Number<const LEAST: u32, const MOST: u32>(pub(super) f64);
 
 impl<const LEAST: u32, const MOST: u32> Quantity for Number<LEAST, MOST> {
-    fn wanted(_: Option<&str>) -> String {
+    fn expected(_: Option<&str>) -> String {
         let [least, most] = [LEAST, MOST].map(|bound| f64::from(bound) / 100.0);
         format!("a number from {least} to {most}")
     }
@@ -279,7 +279,7 @@ impl<const LEAST: u32, const MOST: u32> Quantity for Number<LEAST, MOST> {
 pub(super) struct Percentage<const LEAST: u32, const MOST: u32>(pub(super) f64);
 
 impl<const LEAST: u32, const MOST: u32> Quantity for Percentage<LEAST, MOST> {
-    fn wanted(refused: Option<&str>) -> String {
+    fn expected(refused: Option<&str>) -> String {
         if refused.and_then(percentage).is_none() {
             return "a percentage in quotation marks, such as \"3%\"".to_owned();
         }
@@ -312,7 +312,7 @@ fn percentage(text: &str) -> Option<f64> {
 pub(super) struct Size<const LEAST: u64, const MOST: u64>(pub(super) u64);
 
 impl<const LEAST: u64, const MOST: u64> Quantity for Size<LEAST, MOST> {
-    fn wanted(_: Option<&str>) -> String {
+    fn expected(_: Option<&str>) -> String {
         let written = |mebibytes: u64| match mebibytes >> 20 {
             0 => format!("{mebibytes}MiB"),
             tebibytes => format!("{tebibytes}TiB"),
@@ -337,7 +337,7 @@ impl<const LEAST: u64, const MOST: u64> Quantity for Size<LEAST, MOST> {
 pub(super) struct Rate(pub(super) u64);
 
 impl Quantity for Rate {
-    fn wanted(_: Option<&str>) -> String {
+    fn expected(_: Option<&str>) -> String {
         "a size for each second from 64KiB to 1TiB, in quotation marks, such as \"20M\"".to_owned()
     }
 
@@ -367,7 +367,7 @@ pub(super) trait NamedValues: Copy + fmt::Debug + 'static {
 pub(super) struct Choice<C>(pub(super) C);
 
 impl<C: NamedValues> Quantity for Choice<C> {
-    fn wanted(refused: Option<&str>) -> String {
+    fn expected(refused: Option<&str>) -> String {
         let wanted = C::DESCRIPTIONS.0;
         refused.map_or_else(|| wanted.to_owned(), |name| format!("{wanted}\n{}", C::hint(name)))
     }

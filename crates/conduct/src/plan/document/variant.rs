@@ -277,7 +277,7 @@ fn suits(
     let request = MkfsRequest { devices: &nodes, label: "treering", options: &variant.mkfs };
     if let (Some(mkfs), Err(refusal)) = (&section.mkfs, arguments(filesystem, &request)) {
         let message = format!("{name} cannot be made with {}", quoted(&refusal.option));
-        let place = element_with(mkfs, &refusal.option);
+        let place = element_span(mkfs, &refusal.option);
         return Err(Fault::at(place, message, "").hint(refusal.why));
     }
     if let Some(mount) = &section.mount {
@@ -296,7 +296,7 @@ fn suits(
 fn refused_by_the_kernel(mount: &Placed<OneOrMany<String>>, error: &MountOptionError) -> Fault {
     let place = match error {
         MountOptionError::Control(option) | MountOptionError::NotForTheKernel(option) => {
-            element_with(mount, option)
+            element_span(mount, option)
         }
         MountOptionError::TooLong => mount.span.clone(),
     };
@@ -304,7 +304,7 @@ fn refused_by_the_kernel(mount: &Placed<OneOrMany<String>>, error: &MountOptionE
 }
 
 /// Position of the element that contains this text; of the whole value if there is none.
-fn element_with(options: &Placed<OneOrMany<String>>, text: &str) -> Range<usize> {
+fn element_span(options: &Placed<OneOrMany<String>>, text: &str) -> Range<usize> {
     let elements = options.elements(&options.span);
     let element = elements.into_iter().find(|(_, element)| element.contains(text));
     element.map_or(&options.span, |(span, _)| span).clone()

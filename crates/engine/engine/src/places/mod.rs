@@ -124,7 +124,7 @@ impl SessionPlace for [Target] {
 
     fn caller(&self, payload: &Payload, worker: u16) -> io::Result<SyncCaller> {
         let roots: Vec<_> = self.iter().map(Target::dir).collect();
-        Ok(turn(self, worker)?.caller(payload, worker)?.with_roots(&roots)?)
+        Ok(place_of_worker(self, worker)?.caller(payload, worker)?.with_roots(&roots)?)
     }
 
     fn drop_caches(&self) -> Result<(), DropCachesError> {
@@ -141,7 +141,7 @@ impl SessionPlace for [Target] {
         clock: TrialClock,
         stop: &StopFlag,
     ) -> io::Result<ProgramEnd> {
-        turn(self, 0)?.program(program, clock, stop)
+        place_of_worker(self, 0)?.program(program, clock, stop)
     }
 
     fn cautions(&self) -> Vec<Caution> {
@@ -150,7 +150,7 @@ impl SessionPlace for [Target] {
 }
 
 /// Place in which a worker runs; workers take turns at the places.
-fn turn<P>(places: &[P], worker: u16) -> io::Result<&P> {
+fn place_of_worker<P>(places: &[P], worker: u16) -> io::Result<&P> {
     let place = places.get(usize::from(worker) % places.len().max(1));
     place.ok_or_else(|| io::Error::other("there is no place"))
 }
@@ -160,7 +160,7 @@ impl SessionPlace for [MemoryFilesystem] {
     type Caller = MemoryCaller;
 
     fn caller(&self, payload: &Payload, worker: u16) -> io::Result<MemoryCaller> {
-        turn(self, worker)?.caller(payload, worker)
+        place_of_worker(self, worker)?.caller(payload, worker)
     }
 }
 

@@ -31,7 +31,7 @@ const SIGKILL: i32 = 9;
 /// Time between two of these signals.
 const GRACE: Duration = Duration::from_secs(3);
 /// Time allowed for a process to end that was already asked to.
-const ENDING: Duration = Duration::from_secs(1);
+const ASKED_GRACE: Duration = Duration::from_secs(1);
 /// Number of reads from each pipe after the program's end; a full pipe holds less.
 const PIECES_AFTER_END: usize = 64;
 const PIECE_BYTES: usize = 64 << 10;
@@ -224,7 +224,7 @@ impl OrphanReaper {
     pub(crate) fn end(self) -> Option<String> {
         let cleanup_ended = Instant::now();
         // Processes that `cleanup` has just ended may still be exiting.
-        while !self.left().is_empty() && cleanup_ended.elapsed() < ENDING {
+        while !self.left().is_empty() && cleanup_ended.elapsed() < ASKED_GRACE {
             thread::sleep(Duration::from_millis(10));
         }
         let began = Instant::now();

@@ -34,7 +34,7 @@ impl ClockRelation {
     }
 
     /// Converts a reading of the clock of rank 0 to the rank's clock.
-    pub(crate) const fn by_own(self, ns: u64) -> u64 {
+    pub(crate) const fn on_own_clock(self, ns: u64) -> u64 {
         ns.saturating_add_signed(self.offset_ns)
     }
 }
@@ -53,7 +53,7 @@ mod tests {
         let behind = ClockRelation::from_exchange(1_000_500, 1_000_501, 500);
         assert_eq!(behind, ClockRelation { offset_ns: -1_000_000, uncertainty_ns: 1 });
         assert_eq!(relation.more_certain(behind), behind);
-        assert_eq!(behind.by_own(behind.to_first(7)), 7);
+        assert_eq!(behind.on_own_clock(behind.to_first(7)), 7);
         assert_eq!(behind.to_first(500), 1_000_500);
     }
 }

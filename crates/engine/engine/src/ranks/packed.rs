@@ -3,21 +3,21 @@
 use std::io;
 
 /// Message size in bytes below which compression does not pay off.
-const LONG: usize = 256;
+const COMPRESSED_FROM_BYTES: usize = 256;
 /// Compression level; fast, since other ranks wait meanwhile.
 const LEVEL: i32 = 1;
-/// Encoding of the bytes that follow the first one.
-const PLAIN: u8 = 0;
+/// First byte of a message: the encoding of the bytes after it.
+const UNCOMPRESSED: u8 = 0;
 const COMPRESSED: u8 = 1;
 
-/// Message content with an encoding byte; compressed from `LONG` bytes on.
+/// Message content with an encoding byte; compressed from `COMPRESSED_FROM_BYTES` bytes on.
 pub(super) fn packed(bytes: &[u8]) -> Vec<u8> {
-    if bytes.len() >= LONG
+    if bytes.len() >= COMPRESSED_FROM_BYTES
         && let Ok(smaller) = zstd::bulk::compress(bytes, LEVEL)
     {
         return [&[COMPRESSED], smaller.as_slice()].concat();
     }
-    [&[PLAIN], bytes].concat()
+    [&[UNCOMPRESSED], bytes].concat()
 }
 
 /// Content of a message.
@@ -26,7 +26,7 @@ pub(super) fn packed(bytes: &[u8]) -> Vec<u8> {
 /// When the bytes are not the result of [`packed`].
 pub(super) fn unpacked(message: &[u8]) -> io::Result<Vec<u8>> {
     match message.split_first() {
-        Some((&PLAIN, bytes)) => Ok(bytes.to_vec()),
+        Some((&UNCOMPRESSED, bytes)) => Ok(bytes.to_vec()),
         Some((&COMPRESSED, bytes)) => zstd::decode_all(bytes),
         _ => Err(io::Error::from(io::ErrorKind::InvalidData)),
     }

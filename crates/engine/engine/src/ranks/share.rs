@@ -96,7 +96,7 @@ impl World<'_> {
             stop.raise(signal);
             return Err(EngineError::Interrupted { signal });
         }
-        Ok(self.by_own(go.at_ns))
+        Ok(self.on_own_clock(go.at_ns))
     }
 
     fn ask(&self, ready: &ReadyMessage, begins_after: Duration) -> Result<StartMessage, RankError> {
@@ -227,10 +227,10 @@ impl World<'_> {
     }
 
     /// Run of an answer, with its times converted to the local clock.
-    pub(crate) fn run_of(&self, answer: TaskAnswer) -> TaskRun {
+    pub(crate) fn on_common_clock(&self, answer: TaskAnswer) -> TaskRun {
         let is_by_first = matches!(answer, TaskAnswer::Reported(_));
         let run = answer.run();
-        let began_ns = if is_by_first { self.by_own(run.began_ns) } else { run.began_ns };
+        let began_ns = if is_by_first { self.on_own_clock(run.began_ns) } else { run.began_ns };
         TaskRun { began_ns, ..run }
     }
 

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 /// Size in bytes above which a message is passed on through the tree.
-pub(super) const LONG: usize = 512;
+pub(super) const RELAYED_FROM_BYTES: usize = 512;
 
 /// Header of a broadcast: its number, since two broadcasts may arrive out of order, and a flag to
 /// pass it on.

@@ -16,7 +16,7 @@ use crate::ranks::idle::IdleBackoff;
 use crate::ranks::messages::{MessageKind, number};
 use crate::ranks::packed::{packed, unpacked};
 use crate::ranks::silence::{SilenceKind, SilenceWatch, beat_interval};
-use crate::ranks::spread::{BroadcastHeader, LONG, before, next_ranks};
+use crate::ranks::spread::{BroadcastHeader, RELAYED_FROM_BYTES, before, next_ranks};
 use crate::{ClockRelation, RankLink, RankSkew};
 
 /// Failure of a rank.
@@ -32,7 +32,7 @@ pub struct RankError {
 }
 
 /// Number of round trips to measure the clock offset of a rank.
-const QUESTIONS: usize = 24;
+const CLOCK_ROUND_TRIPS: usize = 24;
 /// Time that ranks wait for the farewell of another.
 const FAREWELL: Duration = Duration::from_secs(10);
 
@@ -61,7 +61,7 @@ struct WorldState {
     clocks: Vec<ClockRelation>,
     skews: Vec<RankSkew>,
     /// Arrival of the last rank at the last meeting before a group; only at rank 0.
-    met_ns: u64,
+    last_arrival_ns: u64,
     /// Number of broadcasts so far.
     broadcasts: u32,
     /// Number of the current group, counted from 1, and of the last group that was halted.
@@ -85,7 +85,7 @@ impl<'l> World<'l> {
             hosts: vec!["?".to_owned(); size],
             clocks: vec![ClockRelation::default(); size],
             skews: Vec::new(),
-            met_ns: 0,
+            last_arrival_ns: 0,
             broadcasts: 0,
             group: 0,
             halted: 0,
@@ -233,7 +233,7 @@ impl<'l> World<'l> {
             return unpacked(&message).map_err(not_understood);
         }
         // The children of a lost rank would wait in vain.
-        let is_passed_on = bytes.len() > LONG && self.lost().is_none();
+        let is_passed_on = bytes.len() > RELAYED_FROM_BYTES && self.lost().is_none();
         let to = if is_passed_on { next_ranks(0, self.size()) } else { 1..self.size() };
         let heading = BroadcastHeader { number, is_passed_on };
         self.send_to(to, MessageKind::Broadcast, &heading.head(&packed(bytes)));
@@ -273,7 +273,7 @@ impl<'l> World<'l> {
         if self.is_first() {
             for rank in 1..self.size() {
                 let mut relation = ClockRelation { offset_ns: 0, uncertainty_ns: u64::MAX };
-                for _ in 0..QUESTIONS {
+                for _ in 0..CLOCK_ROUND_TRIPS {
                     let asked_ns = monotonic_ns();
                     self.send(rank, MessageKind::ClockRequest, &[]);
                     let answer = self.next(MessageKind::ClockReading, rank, None)?;
@@ -304,8 +304,8 @@ impl<'l> World<'l> {
     }
 
     /// Converts a reading of the clock of rank 0 to the local clock.
-    pub(crate) fn by_own(&self, ns: u64) -> u64 {
-        self.own_clock().by_own(ns)
+    pub(crate) fn on_own_clock(&self, ns: u64) -> u64 {
+        self.own_clock().on_own_clock(ns)
     }
 
     /// Begins a new group; halts of the previous one no longer count.
@@ -317,12 +317,12 @@ impl<'l> World<'l> {
     }
 
     pub(crate) fn have_met(&self) {
-        self.state.borrow_mut().met_ns = monotonic_ns();
+        self.state.borrow_mut().last_arrival_ns = monotonic_ns();
     }
 
     /// Arrival of the last rank at the last meeting, at rank 0.
-    pub(crate) fn met_ns(&self) -> u64 {
-        self.state.borrow().met_ns
+    pub(crate) fn last_arrival_ns(&self) -> u64 {
+        self.state.borrow().last_arrival_ns
     }
 
     pub(crate) fn add_skew(&self, skew: Option<RankSkew>) {
@@ -525,10 +525,10 @@ impl<'l> World<'l> {
     /// Fails if one of `ranks` is overdue whose message for the current meeting is missing; at rank
     /// 0.
     fn any_overdue(&self, ranks: Range<usize>) -> Result<(), RankError> {
-        ranks.filter(|rank| !self.has_come(*rank)).try_for_each(|rank| self.overdue(rank))
+        ranks.filter(|rank| !self.has_arrived(*rank)).try_for_each(|rank| self.overdue(rank))
     }
 
-    fn has_come(&self, rank: usize) -> bool {
+    fn has_arrived(&self, rank: usize) -> bool {
         let state = self.state.borrow();
         state.inbox.get(&(MessageKind::Meeting, rank)).is_some_and(|queue| !queue.is_empty())
     }

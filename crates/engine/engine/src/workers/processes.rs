@@ -18,7 +18,7 @@ use crate::workers::worker::{StopConditions, TaskEnd, TaskRun, Worker};
 use crate::{Caller, EngineError};
 
 /// Maximum size of a child's result in bytes; histograms of all kinds of calls take a few MiB.
-const ANSWER_MAX: usize = 256 << 20;
+const RESULT_BYTES_MAX: usize = 256 << 20;
 
 /// Options for the worker processes of a group.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +82,7 @@ fn watch(
 ) -> io::Result<Vec<ProcessWatch>> {
     let mut watches: Vec<_> = children.iter().map(|_| ProcessWatch::new(stopped_max)).collect();
     let mut checked = Instant::now();
-    while read_answers(children, ANSWER_MAX, CHECK_EVERY)? {
+    while read_answers(children, RESULT_BYTES_MAX, CHECK_EVERY)? {
         if children.iter().any(ForkedProcess::is_lost) {
             halting.stop.halt();
         }

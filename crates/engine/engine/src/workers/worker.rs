@@ -200,7 +200,7 @@ impl<C: Caller> TaskCalls<'_, C> {
     fn announce(&mut self, call: &Call<'_>, name: &CStr) -> Result<(), Stop> {
         let announced = self.caller.will_make(name);
         announced.map_err(|error| {
-            self.failed.take_down(call);
+            self.failed.note_call(call);
             Stop::Failed(error)
         })
     }
@@ -273,7 +273,7 @@ impl<C: Caller> Io for TaskCalls<'_, C> {
         match replied {
             Ok(reply) => Ok(reply.done),
             Err(error) => {
-                self.failed.take_down(call);
+                self.failed.note_call(call);
                 Err(Stop::Failed(error))
             }
         }
@@ -337,7 +337,7 @@ struct OwnedSubject {
 }
 
 impl FailedCall {
-    fn take_down(&mut self, call: &Call<'_>) {
+    fn note_call(&mut self, call: &Call<'_>) {
         self.op = call.op();
         self.subject.name.clear();
         self.subject.file = None;

@@ -26,7 +26,7 @@ use crate::view::ReadOnlyView;
 use crate::{DeviceError, Lab, LabError};
 
 /// Longest wait for programs that open a device right after its unmount.
-const PATIENCE: Duration = Duration::from_secs(5);
+const OPENERS_WAIT_MAX: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_millis(50);
 
 /// A mounted filesystem that can be saved: it is on one device, and mounted once and as a whole.
@@ -213,12 +213,12 @@ fn free_ranges(node: &Path) -> Result<Vec<(u64, u64)>, LabError> {
     Ok(ranges)
 }
 
-/// Opens a device exclusively, waiting up to [`PATIENCE`] for other programs to close it.
+/// Opens a device exclusively, waiting up to [`OPENERS_WAIT_MAX`] for other programs to close it.
 fn open_when_free(node: &Path) -> Result<File, LabError> {
     let began = Instant::now();
     loop {
         match open_device(node, DeviceOpenMode::LookAlone) {
-            Err(Errno::BUSY) if began.elapsed() < PATIENCE => sleep(STEP),
+            Err(Errno::BUSY) if began.elapsed() < OPENERS_WAIT_MAX => sleep(STEP),
             opened => {
                 return opened.map_err(|errno| LabError::io("cannot open", node)(errno.into()));
             }

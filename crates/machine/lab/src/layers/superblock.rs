@@ -15,10 +15,10 @@ const POLYNOMIAL: u64 = 0x42f0_e1eb_a9ea_3693;
 
 // Offsets in the superblock.
 const AT_SECTOR: usize = 8;
-const AT_VERSION: usize = 16;
-const AT_MAGIC: usize = 24;
-const AT_UUID: usize = 40;
-const AT_SET: usize = 56;
+const VERSION_OFFSET: usize = 16;
+const MAGIC_OFFSET: usize = 24;
+const UUID_OFFSET: usize = 40;
+const SET_OFFSET: usize = 56;
 const AT_FLAGS: usize = 104;
 const AT_BUCKETS: usize = 184;
 const AT_BLOCK: usize = 192;
@@ -53,9 +53,9 @@ impl CacheSuperblock {
         let mut bytes = [0; BYTES];
         let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
         put(AT_SECTOR, &(OFFSET / SECTOR).to_le_bytes());
-        put(AT_MAGIC, &MAGIC);
-        put(AT_UUID, &self.uuid);
-        put(AT_SET, &self.set);
+        put(MAGIC_OFFSET, &MAGIC);
+        put(UUID_OFFSET, &self.uuid);
+        put(SET_OFFSET, &self.set);
         put(AT_BLOCK, &sectors(self.block_bytes));
         put(AT_BUCKET, &sectors(self.bucket_bytes));
         match self.role {
@@ -67,7 +67,7 @@ impl CacheSuperblock {
                 put(AT_FIRST_BUCKET, &first.to_le_bytes()[..2]);
             }
             DeviceRole::Backing { mode } => {
-                put(AT_VERSION, &1_u64.to_le_bytes());
+                put(VERSION_OFFSET, &1_u64.to_le_bytes());
                 put(AT_FLAGS, &mode.to_le_bytes());
             }
         }
@@ -79,7 +79,7 @@ impl CacheSuperblock {
 
 /// True if these bytes are a superblock of this cache set.
 pub(super) fn is_of_set(bytes: &[u8; BYTES], set: &[u8; 16]) -> bool {
-    bytes[AT_MAGIC..AT_MAGIC + 16] == MAGIC && bytes[AT_SET..AT_SET + 16] == *set
+    bytes[MAGIC_OFFSET..MAGIC_OFFSET + 16] == MAGIC && bytes[SET_OFFSET..SET_OFFSET + 16] == *set
 }
 
 fn sectors(bytes: u64) -> [u8; 2] {
@@ -97,7 +97,7 @@ fn checksum(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{AT_SECTOR, AT_SET, CacheSuperblock, DeviceRole, is_of_set};
+    use super::{AT_SECTOR, CacheSuperblock, DeviceRole, SET_OFFSET, is_of_set};
 
     const SET: [u8; 16] = [
         0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee,
@@ -125,7 +125,7 @@ mod tests {
     fn a_superblock_of_another_set_is_recognised() {
         let mut bytes = superblock(DeviceRole::Backing { mode: 0 }, 7).to_bytes();
         assert!(is_of_set(&bytes, &SET));
-        bytes[AT_SET] = 1;
+        bytes[SET_OFFSET] = 1;
         assert!(!is_of_set(&bytes, &SET) && !is_of_set(&[0; 208], &[0; 16]));
     }
 }

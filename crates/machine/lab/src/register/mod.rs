@@ -32,7 +32,7 @@ pub(crate) use record::{
 };
 
 /// Longest wait for another process that holds the lock of the register.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_WAIT_MAX: Duration = Duration::from_secs(10);
 const STEP: Duration = Duration::from_millis(10);
 /// Largest accepted record, in bytes.
 const RECORD_BYTES_MAX: u64 = 4 << 20;
@@ -215,7 +215,7 @@ impl LabRegister {
         let file = open_lock(&path)?;
         let mut waited = Duration::ZERO;
         while lock_exclusive(&file) == Err(LockError::Held) {
-            if waited >= PATIENCE {
+            if waited >= LOCK_WAIT_MAX {
                 return Err(LabError::io("cannot lock", path)(io::ErrorKind::TimedOut.into()));
             }
             sleep(STEP);

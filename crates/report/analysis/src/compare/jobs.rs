@@ -147,7 +147,7 @@ fn of_workload<'t>(
         base.iter().filter_map(|group| Some((group, matching(group)?))).collect();
     if pairs.is_empty() {
         if let ([base], [other]) = (base.as_slice(), other.as_slice()) {
-            if let Some(why) = apart(&base.parameters, &other.parameters, names) {
+            if let Some(why) = benchmark_difference(&base.parameters, &other.parameters, names) {
                 let message = format!("{label} is two benchmarks: {why}");
                 cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
                 return Vec::new();
@@ -248,7 +248,11 @@ fn differing(left: &Parameters<'_>, right: &Parameters<'_>, names: (&str, &str))
 }
 
 /// Explains why two parameter sets are different benchmarks, if they are.
-fn apart(left: &Parameters<'_>, right: &Parameters<'_>, names: (&str, &str)) -> Option<String> {
+fn benchmark_difference(
+    left: &Parameters<'_>,
+    right: &Parameters<'_>,
+    names: (&str, &str),
+) -> Option<String> {
     let value = |of: &Parameters<'_>, name: &str| {
         of.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     };

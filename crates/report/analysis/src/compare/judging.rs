@@ -26,7 +26,7 @@ use super::outcome::{
 use super::quantity;
 use super::question::PendingComparison;
 use super::series::{MetricSeries, metrics_of};
-use super::terms::{ComparisonTerms, DEFAULT_THRESHOLD, level};
+use super::terms::{ComparisonTerms, DEFAULT_THRESHOLD, significance_level};
 use super::variant::{ComparedVariant, contrasts, fact, is_completed};
 use super::within::{compare_within, imported_pair, is_paired_within};
 
@@ -109,7 +109,7 @@ fn judge(
         cautions.extend(left_out);
         for job in &jobs {
             cautions.extend(of_job(job, names, terms));
-            ask(job, names, terms, &mut pending, &mut cautions);
+            add_questions(job, names, terms, &mut pending, &mut cautions);
         }
     }
     let drifts = pending.iter().filter_map(|pending_one| {
@@ -118,9 +118,9 @@ fn judge(
     cautions.extend(drifting(drifts));
     cautions.extend(serial(pending.iter().map(|pending_one| &pending_one.about)));
     let family = pending.iter().filter(|one| one.is_primary_test()).count();
-    let (level, looks) = level(std::iter::once(baseline).chain(contenders), family);
+    let (level, looks) = significance_level(std::iter::once(baseline).chain(contenders), family);
     cautions.extend(looked_before(level, &looks));
-    same_at(level, &mut pending);
+    set_equivalence_level(level, &mut pending);
     let mut comparisons = answered(pending, level).map_err(CompareError)?;
     single_runs(&mut comparisons);
     cautions.extend(too_few_rounds(&comparisons));
@@ -133,9 +133,9 @@ fn judge(
     Ok(Outcome { variants, cautions, comparisons, accepted, control })
 }
 
-/// Lowers the level of the equivalence intervals for a campaign that continued beyond its plan, to
-/// that of the tests for a difference.
-fn same_at(level: f64, pending: &mut [PendingComparison]) {
+/// Sets the confidence of the equivalence intervals of a campaign that continued beyond its plan:
+/// they use the same lowered level as the tests for a difference.
+fn set_equivalence_level(level: f64, pending: &mut [PendingComparison]) {
     if level >= ALPHA {
         return;
     }
@@ -307,9 +307,9 @@ fn nowhere(terms: &ComparisonTerms, comparisons: &[MetricComparison]) -> Option<
     (!missing.is_empty()).then(|| ComparisonCaution::new(Code::MetricMissing, message))
 }
 
-/// Adds the questions of two imported runs whose operations or rows can be paired; metrics of the
-/// whole run that the pairs cover are removed.
-fn ask_within(
+/// Compares two imported runs operation by operation, or row by row of their tables. Metrics of the
+/// whole run that these pairs cover are left out.
+fn add_questions_within(
     job: &ComparedJob<'_>,
     names: (&str, &str),
     (base, other): (&mut Vec<Vec<Metric>>, &mut Vec<Vec<Metric>>),
@@ -337,7 +337,7 @@ fn ask_within(
 }
 
 /// Adds the questions of a job: one for each metric that both variants have.
-fn ask(
+fn add_questions(
     job: &ComparedJob<'_>,
     names: (&str, &str),
     terms: &ComparisonTerms,
@@ -352,7 +352,7 @@ fn ask(
         return;
     }
     let first = pending.len();
-    ask_within(job, names, (&mut base, &mut other), pending, cautions);
+    add_questions_within(job, names, (&mut base, &mut other), pending, cautions);
     let (base, other) = (MetricSeries::new(&base), MetricSeries::new(&other));
     let mut missing = Vec::new();
     let decides = |metric: &Metric| {
@@ -374,7 +374,7 @@ fn ask(
     missing.extend(only_there.map(|metric| metric_name(&metric.scope, &metric.name)));
     let trials: Vec<&Trial> =
         job.rounds.baseline.iter().chain(&job.rounds.contender).copied().collect();
-    quantity::join(&mut pending[first..], first, &trials);
+    quantity::merge_units(&mut pending[first..], first, &trials);
     let equal_work = is_equal_work(job);
     pending[first..].iter_mut().for_each(|one| one.about.equal_work = equal_work);
     let about = format!("{} of '{}' against '{}'", job.workload, names.1, names.0);
@@ -393,7 +393,7 @@ fn question(
     threshold: Option<f64>,
 ) -> Option<PendingComparison> {
     let paired = job.rounds.paired;
-    let (base, other, rounds) = counted(job, base, other);
+    let (base, other, rounds) = compared_values(job, base, other);
     let values = || base.iter().chain(&other);
     if !metric.primary && values().all(|value| *value == 0.0) {
         return None; // no work of this kind was done
@@ -455,8 +455,9 @@ fn question(
     Some(PendingComparison { about, question, leader: None })
 }
 
-/// Values that are compared: pairs, if rounds are paired, with the round numbers.
-fn counted(
+/// Values of the baseline and the contender to compare, with their round numbers; in pairs, if
+/// rounds are paired.
+fn compared_values(
     job: &ComparedJob<'_>,
     base: Vec<Option<f64>>,
     other: Vec<Option<f64>>,

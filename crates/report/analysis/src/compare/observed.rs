@@ -7,7 +7,7 @@ use treering_model::{CellRole, RunMode, Trial, TrialId};
 use super::Outcome;
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::jobs::jobs;
-use super::profile::counted;
+use super::profile::compared_trials;
 use super::variant::{ComparedVariant, contrasts};
 
 /// Cautions that are kept from observing rounds; all others come from measured rounds.
@@ -87,7 +87,7 @@ pub fn observed_jobs(
         let (base_rounds, rounds) = (baseline.rounds(), contender.rounds());
         let names = (baseline.name.as_str(), contender.name.as_str());
         for job in jobs(&base_rounds, &rounds, names, contender.factor).0 {
-            let (base, other) = counted(&job);
+            let (base, other) = compared_trials(&job);
             let (Some(base), Some(other)) = (base.first(), other.first()) else { continue };
             if !was_watched(base) && !was_watched(other) {
                 continue;

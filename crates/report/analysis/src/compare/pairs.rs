@@ -49,7 +49,7 @@ pub(super) fn align<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Alig
         && are_alike(base, other)
     {
         // A single run of each variant is no evidence, whenever the runs took place.
-        return of_pairs(baseline, contender, &[(0, 0)]);
+        return from_pairs(baseline, contender, &[(0, 0)]);
     }
     let mut pairs: Vec<(usize, usize)> = Vec::new();
     for session in sessions(baseline, contender) {
@@ -65,10 +65,10 @@ pub(super) fn align<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Alig
     if !is_covered || !pairs.iter().any(|pair| both(&pair)) {
         return unpaired(baseline, contender);
     }
-    of_pairs(baseline, contender, &pairs)
+    from_pairs(baseline, contender, &pairs)
 }
 
-fn of_pairs<'t>(
+fn from_pairs<'t>(
     baseline: &[&'t Trial],
     contender: &[&'t Trial],
     pairs: &[(usize, usize)],

@@ -73,7 +73,7 @@ pub fn profiles(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> V
         let (base_rounds, rounds) = (baseline.rounds(), contender.rounds());
         let names = (baseline.name.as_str(), contender.name.as_str());
         for job in jobs(&base_rounds, &rounds, names, contender.factor).0 {
-            let (base, other) = counted(&job);
+            let (base, other) = compared_trials(&job);
             if base.is_empty() || other.is_empty() {
                 continue;
             }
@@ -102,7 +102,7 @@ pub fn profiles(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> V
 }
 
 /// Compared trials of both variants; for paired rounds, only those that both variants completed.
-pub(super) fn counted<'t>(job: &ComparedJob<'t>) -> (Vec<&'t Trial>, Vec<&'t Trial>) {
+pub(super) fn compared_trials<'t>(job: &ComparedJob<'t>) -> (Vec<&'t Trial>, Vec<&'t Trial>) {
     let completed = |trials: &[&'t Trial]| -> Vec<&'t Trial> {
         trials.iter().copied().filter(|trial| is_completed(trial)).collect()
     };

@@ -31,7 +31,7 @@ const ELAPSED: &str = times::ELAPSED_SECONDS.name;
 
 /// Merges the questions of a job and contender about the same quantity; `first` is the index of the
 /// first question.
-pub(super) fn join(pending: &mut [PendingComparison], first: usize, trials: &[&Trial]) {
+pub(super) fn merge_units(pending: &mut [PendingComparison], first: usize, trials: &[&Trial]) {
     let is_timed =
         trials.iter().any(|trial| fact(trial, WorkLimit::FACT) == Some(WorkLimit::Timed.name()));
     let order = |index: &&usize| !pending[**index].about.primary;

@@ -34,7 +34,7 @@ impl ComparisonTerms {
 /// Significance level of a family with `family` primary comparisons, and the rounds at which
 /// earlier looks took place. The level is the lowest planned level of any trial, reduced for the
 /// earlier looks.
-pub(super) fn level<'s>(
+pub(super) fn significance_level<'s>(
     variants: impl Iterator<Item = &'s ComparedVariant> + Clone,
     family: usize,
 ) -> (f64, Vec<u32>) {

@@ -83,7 +83,7 @@ fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec
     let mut pairs = Vec::new();
     for kind in kinds(base).into_iter().filter(|kind| kinds(other).contains(kind)) {
         let of = |trial: &'_ Trial| -> Vec<TaskTotals> {
-            trial.tasks.iter().filter(|task| kind_of(task) == kind).cloned().collect()
+            trial.tasks.iter().filter(|task| summary_row(task) == kind).cloned().collect()
         };
         let (left, right) = (of(base), of(other));
         if left.len() != right.len() {
@@ -122,7 +122,7 @@ fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec
 /// Kinds of a run in order of first occurrence.
 fn kinds(trial: &Trial) -> Vec<&str> {
     let mut kinds: Vec<&str> = Vec::new();
-    for kind in trial.tasks.iter().map(kind_of) {
+    for kind in trial.tasks.iter().map(summary_row) {
         if !kinds.contains(&kind) {
             kinds.push(kind);
         }
@@ -130,8 +130,9 @@ fn kinds(trial: &Trial) -> Vec<&str> {
     kinds
 }
 
-/// Row of the tool's summary in which the task is counted, where it is more specific than the kind.
-fn kind_of(task: &TaskTotals) -> &str {
+/// Name of the row in the tool's summary that counts the task, if it is more specific than the
+/// kind; otherwise the kind.
+fn summary_row(task: &TaskTotals) -> &str {
     if task.tally.starts_with(&task.kind) { &task.tally } else { &task.kind }
 }
 

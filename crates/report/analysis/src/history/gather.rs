@@ -142,7 +142,7 @@ impl GatheredSeries<'_> {
 
     /// Points on a scale, with standard errors from the pooled scatter within all points, since
     /// each point has few trials.
-    pub(super) fn placed(&self, scale: SeriesScale) -> Vec<HistoryPoint> {
+    pub(super) fn history_points(&self, scale: SeriesScale) -> Vec<HistoryPoint> {
         let places = |point: &GatheredPoint<'_>| -> Vec<f64> {
             point.values.iter().map(|value| scale.place(*value)).collect()
         };

@@ -210,7 +210,7 @@ fn series(
     terms: &HistoryTerms,
 ) -> Result<HistorySeries, StatsError> {
     let scale = gathered.scale();
-    let placed: Vec<HistoryPoint> = gathered.placed(scale);
+    let placed: Vec<HistoryPoint> = gathered.history_points(scale);
     let error = placed.first().map_or(0.0, |placed| placed.standard_error);
     let points = gathered.points.iter().zip(&placed).map(|(point, placed)| {
         let half = half_width(placed.standard_error);

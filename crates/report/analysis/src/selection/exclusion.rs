@@ -8,7 +8,7 @@ use super::{SelectedVariant, SelectionError, StoredTrial, TrialSelection, TrialS
 use crate::compare::{ComparisonCaution, ComparisonCautionCode, Factor};
 
 /// Maximum number of trials that a caution names.
-const NAMED: usize = 8;
+const EXCLUDED_NAMED_MAX: usize = 8;
 
 impl<S: TrialSource> TrialSelection<'_, S> {
     /// Caution that names the excluded trials of these variants with the reasons; `None` if there
@@ -20,21 +20,21 @@ impl<S: TrialSource> TrialSelection<'_, S> {
         &self,
         variants: &[SelectedVariant],
     ) -> Result<Option<ComparisonCaution>, SelectionError<S::Error>> {
-        let is_of = |one: &&StoredTrial| variants.iter().any(|variant| variant.would_have(one));
+        let is_of = |one: &&StoredTrial| variants.iter().any(|variant| variant.would_include(one));
         let out: Vec<&StoredTrial> = self.excluded.iter().filter(is_of).collect();
         if out.is_empty() {
             return Ok(None);
         }
         let ids: Vec<TrialId> = out.iter().map(|one| one.trial).collect();
         let short = self.source.short_ids(&ids).map_err(SelectionError::Source)?;
-        let words = out.iter().zip(short).take(NAMED).map(|(one, short)| {
+        let words = out.iter().zip(short).take(EXCLUDED_NAMED_MAX).map(|(one, short)| {
             let cell = one.cell.as_ref();
             let place = cell.map(|cell| format!(", {} round {}", cell.variant, cell.round));
             let reason = one.excluded.as_deref().unwrap_or_default();
             format!("{short}{} ({reason})", place.unwrap_or_default())
         });
         let named: Vec<String> = words.collect();
-        let more = match out.len().saturating_sub(NAMED) {
+        let more = match out.len().saturating_sub(EXCLUDED_NAMED_MAX) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };

@@ -130,7 +130,7 @@ impl ComparedTrials {
         for variant in jobs.iter_mut().flat_map(|job| &mut job.variants) {
             // Each variant has a proportional share, at least two rounds.
             let share = (variant.trials.len() * DRAWN / all.max(DRAWN)).max(2);
-            fill(source, variant, share)?;
+            add_spread_trials(source, variant, share)?;
         }
         if all > DRAWN {
             self.notes.push(format!(
@@ -183,7 +183,7 @@ fn add_facts<S: TrialSource>(
 }
 
 /// Adds at most `most` of the trials of a variant, evenly spread over its rounds.
-fn fill<S: TrialSource>(
+fn add_spread_trials<S: TrialSource>(
     source: &S,
     variant: &mut VariantProfile,
     most: usize,

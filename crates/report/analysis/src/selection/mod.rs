@@ -130,7 +130,7 @@ pub struct SelectedVariant {
 
 impl SelectedVariant {
     /// True if a trial would belong to this variant if it were not excluded.
-    pub(crate) fn would_have(&self, one: &StoredTrial) -> bool {
+    pub(crate) fn would_include(&self, one: &StoredTrial) -> bool {
         one.role() != Some(CellRole::WarmUp) && one.value(self.factor) == Some(self.value.as_str())
     }
 
@@ -232,7 +232,7 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
             return None;
         }
         let factor = factor_of(query);
-        let rounds = self.candidates.iter().filter(|one| !one.is_beside());
+        let rounds = self.candidates.iter().filter(|one| !one.is_outside_rounds());
         let values = rounds.filter_map(|one| Some(one.grouping_value(factor)?.1));
         let values: BTreeSet<&str> = values.filter(|value| !value.is_empty()).collect();
         (values.len() < 2).then(|| {
@@ -411,7 +411,7 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
             Factor::Target => self.source.stored_target(value),
             _ => value.to_owned(),
         };
-        let beside = |one: &&StoredTrial| factor == Factor::Label || !one.is_beside();
+        let beside = |one: &&StoredTrial| factor == Factor::Label || !one.is_outside_rounds();
         let chosen = self.candidates.iter().filter(beside);
         let chosen = chosen.filter(|one| one.value(factor) == Some(&value));
         let trials: Vec<TrialId> = chosen.map(|one| one.trial).collect();
@@ -455,7 +455,7 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
             _ => {}
         }
         let mut variants: Vec<SelectedVariant> = Vec::new();
-        for one in self.candidates.iter().filter(|one| !one.is_beside()) {
+        for one in self.candidates.iter().filter(|one| !one.is_outside_rounds()) {
             let value = one.grouping_value(factor).filter(|(_, value)| !value.is_empty());
             let Some((factor, value)) = value else { continue };
             let is_it =
@@ -535,7 +535,7 @@ impl StoredTrial {
     }
 
     /// True if the trial is not part of a round: a warm-up, a control or an observed trial.
-    fn is_beside(&self) -> bool {
+    fn is_outside_rounds(&self) -> bool {
         self.role().is_some_and(|role| role != CellRole::Round)
     }
 

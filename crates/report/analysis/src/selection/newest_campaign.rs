@@ -36,10 +36,10 @@ impl<'q> QueriedSides<'q> {
 
     /// Sides to which a trial belongs.
     fn of(&self, one: &StoredTrial) -> Vec<Side> {
-        let is_there = |factor: Factor| factor == Factor::Label || !one.is_beside();
+        let is_there = |factor: Factor| factor == Factor::Label || !one.is_outside_rounds();
         if self.named.is_empty() {
             let value = one.value(self.grouped_by).filter(|value| !value.is_empty());
-            let value = value.filter(|_| !one.is_beside());
+            let value = value.filter(|_| !one.is_outside_rounds());
             return value.map(|value| (self.grouped_by, value.to_owned())).into_iter().collect();
         }
         let is_of = |(factor, value): &&Side| {

@@ -39,7 +39,7 @@ pub(super) fn figure(aging: &Aging) -> Figure {
     Figure {
         class: "aging",
         title: format!("{kind}: time per {}", visible(&aging.basis)),
-        says: ", lower is better.".to_owned(),
+        subtitle: ", lower is better.".to_owned(),
         aside: format!("{} {thinned}", axis_remark(&up)).trim().to_owned(),
         key: "Figures: change over ten tasks of the kind, with the range of this change."
             .to_owned(),

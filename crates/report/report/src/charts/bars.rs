@@ -56,7 +56,7 @@ pub(super) fn figure(bars: &Bars) -> Figure {
     Figure {
         class: "bars",
         title: visible(&bars.title),
-        says: visible(&bars.says),
+        subtitle: visible(&bars.subtitle),
         aside: String::new(),
         key: String::new(),
         legend: Vec::new(),

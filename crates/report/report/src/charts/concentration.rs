@@ -18,7 +18,7 @@ pub(super) fn figure(concentration: &Concentration) -> Figure {
     Figure {
         class: "concentration",
         title: format!("Accesses on the hottest data: {of}"),
-        says: ", the hottest data from the left.".to_owned(),
+        subtitle: ", the hottest data from the left.".to_owned(),
         aside: String::new(),
         key: String::new(),
         legend: Vec::new(),

@@ -43,7 +43,7 @@ pub(super) struct Figure {
     /// Short title.
     pub(super) title: String,
     /// Continuation of the title on a page.
-    pub(super) says: String,
+    pub(super) subtitle: String,
     /// Additional remark.
     pub(super) aside: String,
     /// Explanation that a page shows once for all charts of the kind, and a file repeats.
@@ -97,7 +97,7 @@ impl Figure {
     /// Texts above the drawing.
     pub(super) fn words(&self) -> Markup {
         html! {
-            b { (self.title) } (self.says)
+            b { (self.title) } (self.subtitle)
             // A percent sign stays with its number.
             @if !self.aside.is_empty() {
                 " " span class="aside" { (self.aside.replace(" %", "\u{a0}%")) }
@@ -130,7 +130,7 @@ impl Figure {
     }
 
     /// Renders the chart as a self-contained SVG element.
-    pub(super) fn alone(&self, preset: DrawingPreset) -> String {
+    pub(super) fn as_file(&self, preset: DrawingPreset) -> String {
         let is_paper = preset == DrawingPreset::Paper;
         let ((width, height), drawing) = match &self.narrow {
             Some((size, drawing)) if is_paper => (*size, drawing),
@@ -163,7 +163,7 @@ impl Figure {
                 aria-label=(self.alternative()) width=(shown_width) height=(shown_height)
                 viewBox=(format!("0 0 {} {}", px(whole_width), px(whole_height))) {
                 title { (self.title) }
-                style { (PreEscaped(palette)) (PreEscaped(STYLE)) (PreEscaped(ALONE)) }
+                style { (PreEscaped(palette)) (PreEscaped(STYLE)) (PreEscaped(FILE_STYLE)) }
                 rect class="clear" x="0" y="0" width="100%" height="100%" {}
                 g transform=(format!("translate({} 0)", px(margin))) {
                     @for line in &head { (line) }
@@ -188,13 +188,13 @@ impl Figure {
         if is_paper {
             add("title", &self.title, y);
         } else {
-            add("title", &format!("{}{}", self.title, self.says), y);
+            add("title", &format!("{}{}", self.title, self.subtitle), y);
             add("aside", &self.aside, y);
             add("aside", &self.key, y);
         }
         for entry in &self.legend {
             *y += 19.0;
-            head.push(entry.alone(*y, width));
+            head.push(entry.as_file(*y, width));
         }
         *y += 12.0;
         (head, if is_paper { Vec::new() } else { wrapped(&self.below, width) })
@@ -207,7 +207,7 @@ fn light(palette: &'static str) -> &'static str {
 }
 
 /// Text style that a page provides and a separate file needs.
-const ALONE: &str = "text { font-family: system-ui, -apple-system, \"Segoe UI\", Roboto, \
+const FILE_STYLE: &str = "text { font-family: system-ui, -apple-system, \"Segoe UI\", Roboto, \
     \"Noto Sans\", \"DejaVu Sans\", sans-serif; } .chart text.title { font-weight: 600; }\n";
 
 impl LegendEntry {
@@ -223,7 +223,7 @@ impl LegendEntry {
         }
     }
 
-    fn alone(&self, y: f64, width: f64) -> Markup {
+    fn as_file(&self, y: f64, width: f64) -> Markup {
         // The name gets 40 % of the width, the figures the rest.
         html! {
             g class=(self.class) {

@@ -116,7 +116,7 @@ pub(super) fn figure(forest: &Forest) -> Figure {
     Figure {
         class: "forest",
         title: format!("Times as good as {baseline}"),
-        says: format!(
+        subtitle: format!(
             ", with the interval that agrees with the verdict{dots}, on a logarithmic axis. More \
              than 1, to the right, is better."
         ),

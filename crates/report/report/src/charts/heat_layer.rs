@@ -53,7 +53,7 @@ pub(super) fn figure(layer: &HeatLayer) -> Figure {
     Figure {
         class: "map",
         title: visible(&layer.title),
-        says: String::new(),
+        subtitle: String::new(),
         aside: format!(
             "Cells of {} as in the map; darker is hotter, each step twice as hot as the one \
              before; the hottest has {} accesses.",

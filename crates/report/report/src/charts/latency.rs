@@ -28,14 +28,15 @@ const TICKS: [(f64, &str); 8] = [
 ];
 
 /// Percentiles that are named in legends and marked.
-const NAMED: [(f64, &str); 4] = [(50.0, "p50"), (90.0, "p90"), (99.0, "p99"), (99.9, "p99.9")];
+const NAMED_PERCENTILES: [(f64, &str); 4] =
+    [(50.0, "p50"), (90.0, "p90"), (99.0, "p99"), (99.9, "p99.9")];
 
 pub(super) fn figure(latencies: &Latencies) -> Figure {
     let call = visible(&latencies.call);
     Figure {
         class: "latencies",
         title: format!("Latency of {call}"),
-        says: ", lower is better.".to_owned(),
+        subtitle: ", lower is better.".to_owned(),
         aside: String::new(),
         key: String::new(),
         legend: legend(&latencies.variants),
@@ -51,7 +52,7 @@ fn legend(variants: &[LatencyVariant]) -> Vec<LegendEntry> {
     let entry = |(place, variant): (usize, &LatencyVariant)| {
         // Where p99 is unknown, p90 is used instead.
         let has_p99 = at(variant, 99.0).is_some();
-        let named = NAMED.iter().filter(|(percent, _)| *percent != 90.0 || !has_p99);
+        let named = NAMED_PERCENTILES.iter().filter(|(percent, _)| *percent != 90.0 || !has_p99);
         let value = |(percent, word): &(f64, &str)| {
             Some(format!("{word} {}", at(variant, *percent).map(latency_text)?))
         };
@@ -96,7 +97,7 @@ fn drawing(latencies: &Latencies) -> Markup {
                 @if let Some(path) = path(&curve) {
                     path class="curve" d=(path) { title { (visible(&variant.name)) } }
                 }
-                @for (percent, word) in NAMED {
+                @for (percent, word) in NAMED_PERCENTILES {
                     @if let Some(ns) = at(variant, percent) {
                         g class=(class(place, variants)) {
                             title {

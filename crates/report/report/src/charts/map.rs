@@ -65,7 +65,7 @@ pub(super) fn figure(chart: &DeviceMapChart) -> Figure {
     Figure {
         class: "map",
         title: visible(&chart.title),
-        says: String::new(),
+        subtitle: String::new(),
         aside: if chart.is_small {
             format!("A cell is {}.", sized(map.cell_bytes))
         } else {

@@ -178,7 +178,7 @@ pub struct Bars {
     /// Title of the chart.
     pub title: String,
     /// Continuation of the title.
-    pub says: String,
+    pub subtitle: String,
     /// Unit of the amounts.
     pub unit: Unit,
     /// Bars from top to bottom.
@@ -493,7 +493,7 @@ impl Chart {
     }
 
     /// Renders the chart as an SVG file; `None` for a remark.
-    pub(crate) fn alone(&self, preset: DrawingPreset) -> Option<String> {
+    pub(crate) fn as_file(&self, preset: DrawingPreset) -> Option<String> {
         let small = match (self, preset) {
             (Self::Map(chart), DrawingPreset::Paper) => {
                 Some(Self::Map(DeviceMapChart { is_small: true, ..chart.clone() }))
@@ -503,7 +503,7 @@ impl Chart {
             }
             _ => None,
         };
-        small.as_ref().unwrap_or(self).drawn().map(|figure| figure.alone(preset))
+        small.as_ref().unwrap_or(self).drawn().map(|figure| figure.as_file(preset))
     }
 
     fn drawn(&self) -> Option<Figure> {

@@ -68,7 +68,7 @@ pub(super) fn figure(ratios: &Ratios) -> Figure {
     Figure {
         class: "ratios",
         title: metric.clone(),
-        says: format!(", times as good as {baseline} by round; more is better."),
+        subtitle: format!(", times as good as {baseline} by round; more is better."),
         aside: String::new(),
         key: "A mark is the ratio of one round, the line is the estimate; at the right edge its \
               interval."

@@ -29,7 +29,7 @@ const SINGLE_MARKS: usize = 1500;
 const WHISKERS_FROM: f64 = 7.0;
 
 /// Maximum number of rounds that are all numbered.
-const NUMBERED: usize = 12;
+const ROUNDS_NUMBERED_MAX: usize = 12;
 
 pub(super) fn figure(rounds: &Rounds) -> Figure {
     let mut values: Vec<f64> = rounds.variants.iter().flat_map(present).collect();
@@ -45,7 +45,7 @@ pub(super) fn figure(rounds: &Rounds) -> Figure {
     Figure {
         class: "rounds",
         title: visible(&rounds.metric),
-        says: format!(" by {}, {better}.", by(rounds)),
+        subtitle: format!(" by {}, {better}.", by(rounds)),
         aside: axis_remark(&axis).to_owned(),
         key: String::new(),
         legend: legend(rounds),
@@ -74,7 +74,7 @@ impl RoundPlaces {
         if let (Some(first), Some(last)) = (rounds.times.first(), rounds.times.last())
             && rounds.times.len() == count
         {
-            let room = slot.min(ROOM) / 2.0;
+            let room = slot.min(END_SPACE_MAX) / 2.0;
             let ends = (ACROSS.0 + room, ACROSS.1 - room);
             let axis = Axis::new(AxisScale::Linear, (*first as f64, *last as f64), ends);
             let middles = rounds.times.iter().map(|time| axis.place(*time as f64)).collect();
@@ -98,13 +98,13 @@ impl RoundPlaces {
 }
 
 /// Maximum space at both ends of an axis of dates.
-const ROOM: f64 = 12.0;
+const END_SPACE_MAX: f64 = 12.0;
 
 /// Maximum number of dates or names below the plot.
-const DATES: usize = 3;
+const DATES_MAX: usize = 3;
 
 /// Maximum length of a name below the plot.
-const NAME: f64 = 76.0;
+const NAME_WIDTH_MAX: f64 = 76.0;
 
 fn by(rounds: &Rounds) -> String {
     rounds.by.as_deref().map_or_else(|| "round".to_owned(), visible)
@@ -197,7 +197,7 @@ fn extent(rounds: &Rounds, variant: &RoundsVariant, places: &RoundPlaces) -> (f6
     let last = variant.values.iter().rposition(has_value);
     match (first, last) {
         (Some(first), Some(last)) if is_series => {
-            let half = places.slot.min(ROOM) / 2.0;
+            let half = places.slot.min(END_SPACE_MAX) / 2.0;
             let clamped = |x: f64| x.clamp(ACROSS.0, ACROSS.1);
             (clamped(places.middle(first) - half), clamped(places.middle(last) + half))
         }
@@ -214,15 +214,17 @@ fn number(rounds: &Rounds, place: usize) -> u64 {
 fn feet_of(rounds: &Rounds, places: &RoundPlaces) -> Markup {
     if let Some(axis) = &places.dates {
         let (first, last) = (rounds.times[0], rounds.times[rounds.times.len() - 1]);
-        let ticks = date_ticks(first, last, DATES).into_iter();
+        let ticks = date_ticks(first, last, DATES_MAX).into_iter();
         let ticks: Vec<(f64, String)> =
             ticks.map(|(time, text)| (axis.place(time as f64), text)).collect();
         return feet(&ticks, &by(rounds));
     }
     if !rounds.keys.is_empty() {
-        let shown = spread(places.middles.len().min(rounds.keys.len()), DATES).into_iter();
+        let shown = spread(places.middles.len().min(rounds.keys.len()), DATES_MAX).into_iter();
         let ticks: Vec<(f64, String)> = shown
-            .map(|place| (places.middle(place), shortened(&visible(&rounds.keys[place]), NAME)))
+            .map(|place| {
+                (places.middle(place), shortened(&visible(&rounds.keys[place]), NAME_WIDTH_MAX))
+            })
             .collect();
         return feet(&ticks, &format!("{}, in the order of time", by(rounds)));
     }
@@ -233,7 +235,7 @@ fn feet_of(rounds: &Rounds, places: &RoundPlaces) -> Markup {
 fn numbers(rounds: &Rounds, places: &RoundPlaces) -> Markup {
     let count = places.middles.len();
     let digits = (0..count).map(|place| number(rounds, place)).max().unwrap_or(1).to_string().len();
-    let most = usize::min(NUMBERED, 64 / (digits + 3)).max(2) as u64;
+    let most = usize::min(ROUNDS_NUMBERED_MAX, 64 / (digits + 3)).max(2) as u64;
     let least = (count as u64).div_ceil(most);
     let powers = (0..18).map(|power| 10u64.pow(power));
     let mut nice = powers.flat_map(|power| [power, 2 * power, 5 * power]);

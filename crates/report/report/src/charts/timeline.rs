@@ -33,7 +33,7 @@ pub(super) fn figure(timeline: &Timeline) -> Figure {
     Figure {
         class: "timeline",
         title: format!("{phase}: {unit}"),
-        says: " over time, higher is better.".to_owned(),
+        subtitle: " over time, higher is better.".to_owned(),
         aside: format!("{slices}{}", axis_remark(&up)).trim_end().to_owned(),
         key: if timeline.variants.iter().any(|variant| variant.rounds > 1) {
             "Line: median over the rounds; upright: from the slowest to the fastest.".to_owned()

@@ -32,7 +32,7 @@ pub(super) fn figure(timeline: &LayoutTimeline) -> Figure {
     Figure {
         class: "timeline",
         title: format!("{measure}{unit}"),
-        says: format!(" by {}.", visible(&timeline.by)),
+        subtitle: format!(" by {}.", visible(&timeline.by)),
         aside: axis_remark(&up).to_owned(),
         key: String::new(),
         legend: legend(timeline),

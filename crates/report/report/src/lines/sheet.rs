@@ -44,17 +44,17 @@ fn lines(block: &Block, look: &TextLook) -> Vec<String> {
         }
         Block::Paragraph { text } => wrap(&(look.clean)(text), look.prose),
         Block::Note { text } => hanging("note: ", TextRole::Aside, text, look),
-        Block::Table(table) => of_table(table, look),
+        Block::Table(table) => table_lines(table, look),
         Block::KeyValues { pairs } => of_pairs(pairs, look),
         Block::Cautions { cautions } => of_warnings(cautions, look),
-        Block::Command { purpose, line } => of_command(purpose, line, look),
+        Block::Command { purpose, line } => command_lines(purpose, line, look),
         Block::Chart(_) | Block::Folded { .. } | Block::RawNumbers { .. } | Block::Origin(_) => {
             Vec::new()
         }
     }
 }
 
-fn of_table(table: &Table, look: &TextLook) -> Vec<String> {
+fn table_lines(table: &Table, look: &TextLook) -> Vec<String> {
     let mut lines = Vec::new();
     let caption = (look.clean)(&table.caption);
     if !caption.is_empty() {
@@ -112,7 +112,7 @@ fn of_warnings(warnings: &[Warning], look: &TextLook) -> Vec<String> {
     lines
 }
 
-fn of_command(purpose: &str, line: &str, look: &TextLook) -> Vec<String> {
+fn command_lines(purpose: &str, line: &str, look: &TextLook) -> Vec<String> {
     let mut lines = wrap(&format!("{}:", (look.clean)(purpose)), look.prose);
     let line = (look.clean)(line);
     if look.folds_commands {

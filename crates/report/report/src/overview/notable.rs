@@ -11,7 +11,7 @@ use crate::escape::visible;
 use crate::pages::history::{shift_change, suspect_change, title};
 
 /// Maximum number of series named above the matrix.
-const NAMED: usize = 8;
+const SERIES_NAMED_MAX: usize = 8;
 
 /// Reason why a series is notable, in ascending order of importance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -156,12 +156,12 @@ pub(super) fn summary(overview: &Overview<'_>, notable: &[NotableSeries<'_>]) ->
     let mut news: Vec<&NotableSeries<'_>> =
         notable.iter().filter(|notable_series| notable_series.is_news()).collect();
     news.sort_by(|left, other_series| other_series.order(left));
-    let more = news.len().saturating_sub(NAMED);
+    let more = news.len().saturating_sub(SERIES_NAMED_MAX);
     html! {
         p class="lead" { (sentence(overview, notable)) }
         @if !news.is_empty() {
             ol class="news" {
-                @for left in news.iter().take(NAMED) {
+                @for left in news.iter().take(SERIES_NAMED_MAX) {
                     li {
                         a href=(format!("#{}", left.name())) { (visible(&title(left.series))) } ": "
                         (visible(&left.words()))

@@ -11,7 +11,7 @@ use crate::{Cell, Column, Number, Table, Tone};
 const MOST_COLUMNS: usize = 6;
 
 /// Maximum number of values of one fact in a cell.
-const NAMED: usize = 3;
+const CELL_VALUES_MAX: usize = 3;
 
 /// Maximum number of variants listed in a cell for one value.
 const NAMED_SIDES: usize = 4;
@@ -109,7 +109,7 @@ fn by_value(fact: &EnvironmentFact) -> Vec<(&str, Vec<usize>)> {
         }
     }
     // A few values suffice for a fact that changes with every trial.
-    values.truncate(NAMED * 4);
+    values.truncate(CELL_VALUES_MAX * 4);
     values
 }
 
@@ -133,7 +133,7 @@ fn values(name: &str, variant: &[FactValue], length: usize) -> String {
         return shown(&only.value);
     }
     let numbers: Option<Vec<f64>> = variant.iter().map(|fact| fact.value.parse().ok()).collect();
-    if let Some(numbers) = numbers.filter(|listed| listed.len() > NAMED) {
+    if let Some(numbers) = numbers.filter(|listed| listed.len() > CELL_VALUES_MAX) {
         let least = (0..variant.len()).min_by(|a, b| numbers[*a].total_cmp(&numbers[*b]));
         let most = (0..variant.len()).max_by(|a, b| numbers[*a].total_cmp(&numbers[*b]));
         if let (Some(least), Some(most)) = (least, most) {
@@ -141,7 +141,7 @@ fn values(name: &str, variant: &[FactValue], length: usize) -> String {
             return format!("{} to {}", shown(least), shown(most));
         }
     }
-    if variant.len() > NAMED {
+    if variant.len() > CELL_VALUES_MAX {
         let example = variant.first().map_or("", |fact| &fact.value);
         return format!("{} values, such as {}", variant.len(), shown(example));
     }

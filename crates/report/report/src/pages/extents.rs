@@ -81,7 +81,7 @@ pub fn page(files: &[FileExtents]) -> Report {
 /// Offset or length, which is never rounded; missing for `None`.
 fn exact(name: &str, number: Option<u64>) -> RowField {
     let cell = number.map_or(Cell::Missing, |number| Cell::text(number.to_string()));
-    RowField::new(Column::text(name).right(), cell)
+    RowField::new(Column::text(name).aligned_right(), cell)
 }
 
 /// Formats the extents of all files as JSON, in bytes.

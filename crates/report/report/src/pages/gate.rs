@@ -3,7 +3,7 @@
 use treering_analysis::compare::{Gate, GateReason, Outcome};
 
 /// Maximum number of metrics named.
-const NAMED: usize = 4;
+const METRICS_NAMED_MAX: usize = 4;
 
 /// Verdict of the gate with its meaning, and a line for each reason if it does not pass.
 pub fn gate_sentence(outcome: &Outcome) -> String {
@@ -56,6 +56,9 @@ fn words(reason: &GateReason, outcome: &Outcome) -> String {
 
 /// Joins the names of the first metrics.
 fn named(metrics: &[String]) -> String {
-    let more = if metrics.len() > NAMED { ", …" } else { "" };
-    format!("{}{more}", metrics.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", "))
+    let more = if metrics.len() > METRICS_NAMED_MAX { ", …" } else { "" };
+    format!(
+        "{}{more}",
+        metrics.iter().take(METRICS_NAMED_MAX).cloned().collect::<Vec<_>>().join(", ")
+    )
 }

@@ -165,7 +165,7 @@ fn counts(rows: &[ImportedRow]) -> Table {
             RowField::text("tool", &group[0].tool),
             RowField::count("outputs", group.len() as u64),
             RowField::count("jobs", jobs.len() as u64),
-            RowField::new(Column::text("runs of each job").right(), Cell::text(runs)),
+            RowField::new(Column::text("runs of each job").aligned_right(), Cell::text(runs)),
             RowField::count("not completed", not_completed),
         ]
     };

@@ -7,7 +7,7 @@ use super::identity::utc;
 use crate::{Number, PageOrigin};
 
 /// Maximum number of values of a fact that are named; further ones are counted.
-const NAMED: usize = 3;
+const VALUES_MAX: usize = 3;
 
 /// Names of the facts about time.
 const MEASURED: &str = "measured";
@@ -66,11 +66,11 @@ fn values<'t>(
             found.push(value);
         }
     }
-    let more = match found.len().saturating_sub(NAMED) {
+    let more = match found.len().saturating_sub(VALUES_MAX) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    found.truncate(NAMED);
+    found.truncate(VALUES_MAX);
     found.join(", ") + &more
 }
 

@@ -4,7 +4,7 @@
 use treering_analysis::compare::{JobProfile, KindRounds, VariantProfile};
 use treering_analysis::{
     COURSE_MIN_SECONDS, CURVE_MIN_TIMED, OpSummary, RateQuantity, RateSlice, TrendBasis, curve,
-    has_timeline, line_ns, slice_seconds, timeline,
+    has_timeline, slice_seconds, timeline, trend_line_ns,
 };
 use treering_model::{Op, PhaseTotals};
 
@@ -326,8 +326,9 @@ fn aging_variant(name: &str, rounds: Option<&KindRounds>, basis: TrendBasis) -> 
     let points = points.map(|point| (number(point.number), point.cost_ns));
     let longest = rounds.iter().max_by_key(|round| round.points.len());
     let line = longest.into_iter().flat_map(|round| round.points.iter().enumerate());
-    let line = line
-        .map(|(place, point)| (number(point.number), line_ns(level, percent_per_10_tasks, place)));
+    let line = line.map(|(place, point)| {
+        (number(point.number), trend_line_ns(level, percent_per_10_tasks, place))
+    });
     let finite = |(_, ns): &(u32, f64)| ns.is_finite() && *ns > 0.0;
     AgingVariant {
         name: name.to_owned(),

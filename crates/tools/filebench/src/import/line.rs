@@ -28,7 +28,7 @@ pub(super) enum OutputLine {
     /// Last line of the output.
     End,
     /// Decoration without information.
-    Furniture,
+    Decoration,
 }
 
 /// Figures of one kind of operation.
@@ -83,7 +83,7 @@ pub(super) fn line(text: &str) -> Option<OutputLine> {
         return summary(text).map(OutputLine::Summary);
     }
     let tail = tail?;
-    Some(timed_line(tail).unwrap_or(OutputLine::Furniture))
+    Some(timed_line(tail).unwrap_or(OutputLine::Decoration))
 }
 
 /// Line without its leading time.
@@ -264,7 +264,7 @@ mod tests {
             line(old),
             Some(OutputLine::Summary(SummaryLine { cpu_us: Some(7.0), ..summary }))
         );
-        assert_eq!(line("35318: 422.793: Running..."), Some(OutputLine::Furniture));
+        assert_eq!(line("35318: 422.793: Running..."), Some(OutputLine::Decoration));
         assert_eq!(line("0.010: Run took 60 seconds..."), Some(OutputLine::Took(60)));
     }
 
@@ -279,7 +279,7 @@ mod tests {
             "Filebench Version 1 and more",
         ] {
             let parsed = line(text);
-            assert!(matches!(parsed, None | Some(OutputLine::Furniture)), "{text}: {parsed:?}");
+            assert!(matches!(parsed, None | Some(OutputLine::Decoration)), "{text}: {parsed:?}");
         }
         assert_eq!(line("11.770: IO Summary: 19565 ops 1956.320 ops/s 3/4 rd/wr"), None);
     }

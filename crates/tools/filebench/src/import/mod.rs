@@ -180,7 +180,7 @@ impl ParsedOutput {
                 self.failures.push(words);
             }
             OutputLine::Failed(_) => {}
-            OutputLine::End | OutputLine::Furniture => {}
+            OutputLine::End | OutputLine::Decoration => {}
         }
     }
 

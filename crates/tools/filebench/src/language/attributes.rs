@@ -134,7 +134,7 @@ const CVAR: [(&str, ValueKind); 5] =
     [("type", Text), ("parameters", Text), ("min", Number), ("max", Number), ("round", Number)];
 
 /// Aliases of attributes.
-const OTHERWISE: [(&str, &str); 2] = [("filesetname", "filename"), ("filesize", "size")];
+const ALIASES: [(&str, &str); 2] = [("filesetname", "filename"), ("filesize", "size")];
 
 /// Attributes of other versions, with advice what to use instead.
 const FOREIGN: [(&str, &str, &str); 5] = [
@@ -156,7 +156,7 @@ pub(super) fn attribute(
     place: Place,
     faults: &Faults,
 ) -> Result<(&'static str, ValueKind), Fault> {
-    let meant = OTHERWISE.iter().find(|(other, _)| *other == typed).map_or(typed, |(_, name)| name);
+    let meant = ALIASES.iter().find(|(other, _)| *other == typed).map_or(typed, |(_, name)| name);
     if let Some(known) = owner.attributes().iter().find(|(name, _)| *name == meant) {
         return Ok(*known);
     }

@@ -11,7 +11,7 @@ use treering_kit::faults::{Fault, Faults, Place, shown};
 use treering_model::nearest::nearest;
 
 /// Maximum number of definitions of a file, of all kinds.
-const THINGS_MAX: usize = 100_000;
+const DEFINITIONS_MAX: usize = 100_000;
 
 /// Words that begin a statement.
 const STATEMENTS: [&str; 18] = [
@@ -386,10 +386,10 @@ impl ScriptReader<'_, '_> {
 
     fn count_thing(&mut self, place: Place) -> Result<(), Fault> {
         self.things += 1;
-        if self.things <= THINGS_MAX {
+        if self.things <= DEFINITIONS_MAX {
             return Ok(());
         }
-        let message = format!("there are more than {THINGS_MAX} things in the file");
+        let message = format!("there are more than {DEFINITIONS_MAX} things in the file");
         Err(self.error(place, message).hint("use fewer flowops"))
     }
 

@@ -30,7 +30,7 @@ pub(super) fn plan(binder: &mut ValueBinder<'_, '_>, plan: &mut Plan) -> Result<
             let definition = &thread.definition;
             let own = binder.text(definition, "name", &none)?.unwrap_or_default();
             let threads = binder.number(definition, "instances", &none, THREADS_MAX)?.unwrap_or(1);
-            unused(binder, definition)?;
+            read_ineffective(binder, definition)?;
             let instances = processes.saturating_mul(threads);
             if plan.workers().saturating_add(instances) > THREADS_MAX {
                 let message = format!("there are more than {THREADS_MAX} threads");
@@ -55,7 +55,10 @@ pub(super) fn plan(binder: &mut ValueBinder<'_, '_>, plan: &mut Plan) -> Result<
 }
 
 /// Reads attributes of threads that have no effect.
-fn unused(binder: &mut ValueBinder<'_, '_>, definition: &Definition) -> Result<(), Fault> {
+fn read_ineffective(
+    binder: &mut ValueBinder<'_, '_>,
+    definition: &Definition,
+) -> Result<(), Fault> {
     let none = LocalVariables::new();
     binder.number(definition, "memsize", &none, MEMORY_MAX)?;
     if binder.switch(definition, "useism", &none)? {

@@ -113,7 +113,7 @@ impl Worker {
             io.remove_dir(at, self.name.as_c_str())?;
             leaves.remove_deleted(leaf);
         }
-        self.called(io);
+        self.count_call(io);
         Ok(())
     }
 
@@ -130,21 +130,21 @@ impl Worker {
             io.open_dir(self.namespace.root(fileset), self.name.as_c_str(), passing)
         };
         let is_there = opened.unless_missing()?.is_some();
-        self.called(io);
+        self.count_call(io);
         if !is_there {
             return Ok(());
         }
         loop {
             let names = io.read_dir(passing)?.map(|entry| entry.name.to_bytes().len() as u64);
             let bytes: u64 = names.sum();
-            self.called(io);
+            self.count_call(io);
             self.present.moved += bytes;
             if bytes == 0 {
                 break;
             }
         }
         io.close_dir(passing)?;
-        self.called(io);
+        self.count_call(io);
         Ok(())
     }
 }

@@ -157,7 +157,7 @@ impl Worker {
 
     #[inline]
     fn opened(&mut self, io: &mut dyn Io, (fileset, file): (usize, u32)) -> Result<(), FlowopExit> {
-        self.called(io);
+        self.count_call(io);
         *self.descriptor() = DescriptorState { is_open: true, fileset, file, position: 0 };
         if self.flow().no_readahead {
             io.advise(self.present.file(), 0, 0, true)?;
@@ -171,7 +171,7 @@ impl Worker {
             return Err(self.fail("attempted to close an already closed fd"));
         }
         io.close(self.present.file())?;
-        self.called(io);
+        self.count_call(io);
         let descriptor = self.descriptor();
         descriptor.is_open = false;
         let DescriptorState { fileset, file, .. } = *descriptor;
@@ -197,7 +197,7 @@ impl Worker {
             if files.opens(file) <= u32::from(is_own && is_open) {
                 let at = self.locate_file(io, picked, true)?;
                 io.unlink(at, self.name.as_c_str())?;
-                self.called(io);
+                self.count_call(io);
                 self.namespace.filesets[fileset].files.remove_deleted(file);
                 return Ok(());
             }
@@ -225,13 +225,13 @@ impl Worker {
     pub(super) fn stat_file(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         if self.present.fd > 0 && self.descriptor().is_open {
             io.file_size(self.present.file())?;
-            self.called(io);
+            self.count_call(io);
             return Ok(());
         }
         let picked = self.pick_file(EntryState::Standing, "it has no file to look at")?;
         let at = self.locate_file(io, picked, false)?;
         io.stat(at, self.name.as_c_str())?;
-        self.called(io);
+        self.count_call(io);
         let (fileset, file) = picked;
         self.namespace.filesets[fileset].files.put_back(file);
         Ok(())
@@ -242,7 +242,7 @@ impl Worker {
             return Err(self.fail("attempted to fsync a closed fd"));
         }
         io.fsync(self.present.file())?;
-        self.called(io);
+        self.count_call(io);
         Ok(())
     }
 
@@ -253,7 +253,7 @@ impl Worker {
             let DescriptorState { is_open, fileset: of, .. } = self.fds[fd];
             if is_open && Some(of) == fileset {
                 io.fsync(FileSlot(u16::try_from(fd).unwrap_or(0)))?;
-                self.called(io);
+                self.count_call(io);
             }
         }
         if self.present.calls > 0 { Ok(()) } else { Err(FlowopExit::Skipped) }

@@ -109,7 +109,7 @@ impl Worker {
         let passed = common.passed.load(Ordering::Relaxed);
         let alone = waiting >= common.working.load(Ordering::SeqCst) && passed == self.stuck.1;
         self.stuck = (if alone { self.stuck.0 + 1 } else { 0 }, passed);
-        self.called(io);
+        self.count_call(io);
         if self.stuck.0 > STUCK_MAX {
             return Err(self.fail("every thread waits for another one, and none goes on"));
         }
@@ -131,7 +131,7 @@ impl Worker {
             let piece_ns = left_ns.min(WAIT_NS);
             left_ns -= piece_ns;
             io.pause(piece_ns)?;
-            self.called(io);
+            self.count_call(io);
             self.check_end()?;
         }
         Ok(())

@@ -43,8 +43,8 @@ impl Worker {
         if kind == FlowopKind::BwLimit { bytes } else { count }
     }
 
-    /// Takes the events for the progress since the last execution. As in the original, without an
-    /// event generator nothing is limited, and the flowop does not count.
+    /// Takes as many events as the progress since the last execution needs. As in the original,
+    /// without an event generator nothing is limited, and the flowop is not counted.
     pub(super) fn limit(&mut self, io: &mut dyn Io, kind: FlowopKind) -> Result<(), FlowopExit> {
         if self.namespace.plan.rate.is_none() {
             return Err(FlowopExit::Skipped);
@@ -80,7 +80,7 @@ impl Worker {
                 return Ok(());
             }
             io.wait_for(&common.event_came, seen, WAIT_NS)?;
-            self.called(io);
+            self.count_call(io);
             self.check_end()?;
         }
     }

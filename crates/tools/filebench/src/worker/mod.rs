@@ -168,7 +168,7 @@ impl Worker {
                 return ended;
             }
             io.pause(MOMENT_NS)?;
-            self.called(io);
+            self.count_call(io);
             self.check_end()?;
         }
     }
@@ -253,7 +253,7 @@ impl Worker {
 
     /// Adds the last call and its time to the flowop.
     #[inline]
-    fn called(&mut self, io: &dyn Io) {
+    fn count_call(&mut self, io: &dyn Io) {
         let present = &mut self.present;
         present.calls += 1;
         if let Some((began_ns, ended_ns)) = io.timed() {

@@ -46,7 +46,7 @@ impl Worker {
             FlowopKind::WriteWholeFile => self.write_whole(io, wanted),
             _ => {
                 let end = io.seek_end(self.present.file())?;
-                self.called(io);
+                self.count_call(io);
                 self.write(io, wanted, end)?;
                 Ok(())
             }
@@ -67,7 +67,7 @@ impl Worker {
     #[inline]
     fn read_piece(&mut self, io: &mut dyn Io, piece: u64) -> Result<u64, FlowopExit> {
         let got = io.read(self.present.file(), bytes(piece))?;
-        self.called(io);
+        self.count_call(io);
         self.present.moved += got;
         self.descriptor().position += got;
         Ok(got)
@@ -75,7 +75,7 @@ impl Worker {
 
     fn seek_start(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         io.seek(self.present.file(), 0)?;
-        self.called(io);
+        self.count_call(io);
         self.descriptor().position = 0;
         Ok(())
     }
@@ -84,7 +84,7 @@ impl Worker {
     #[inline]
     fn write(&mut self, io: &mut dyn Io, piece: u64, position: u64) -> Result<u64, FlowopExit> {
         let written = io.write(self.present.file(), bytes(piece), position)?;
-        self.called(io);
+        self.count_call(io);
         self.present.moved += written;
         self.descriptor().position = position + written;
         Ok(written)
@@ -161,7 +161,7 @@ impl Worker {
             let moved = self.present.moved;
             let piece = (wanted - moved).min(PIECE_MAX);
             let got = io.read_at(self.present.file(), bytes(piece), position + moved)?;
-            self.called(io);
+            self.count_call(io);
             self.present.moved += got;
             if self.present.moved >= wanted || got < piece {
                 return Ok(());
@@ -172,7 +172,7 @@ impl Worker {
     fn write_at_random(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), FlowopExit> {
         let position = self.draw_position(wanted)?;
         let written = io.write_at(self.present.file(), bytes(wanted), position)?;
-        self.called(io);
+        self.count_call(io);
         self.present.moved += written;
         Ok(())
     }
@@ -185,7 +185,7 @@ impl Worker {
             if let Some(tag) = self.tags.pop() {
                 let taken =
                     io.submit(&[AsyncRequest { file, writes: true, bytes, position, tag }])?;
-                self.called(io);
+                self.count_call(io);
                 if taken > 0 {
                     self.present.moved += wanted;
                     return Ok(());
@@ -203,7 +203,7 @@ impl Worker {
 
     fn reap(&mut self, io: &mut dyn Io, least: u16) -> Result<(), FlowopExit> {
         io.reap(least)?;
-        self.called(io);
+        self.count_call(io);
         for completion in io.reaped() {
             self.tags.push(completion.tag);
             if let Err(errno) = completion.result {

@@ -69,7 +69,7 @@ pub struct JobPair {
 ///
 /// # Errors
 /// When the settings, the job file or the original is not as it must be.
-pub fn both_ways(settings: &Settings) -> Result<JobPair, ConfigError> {
+pub fn job_pair(settings: &Settings) -> Result<JobPair, ConfigError> {
     let path = program_of(settings);
     let settings = with_job_file_option(settings);
     let ours = Box::new(FileJob::native(&settings)?);
@@ -103,7 +103,7 @@ const LOGGED_SECONDS: u64 = 1;
 /// Creates the job of these settings for a comparison of its requests.
 ///
 /// # Errors
-/// As [`both_ways`].
+/// As [`job_pair`].
 pub fn sequences(settings: &Settings) -> Result<Sequences, ConfigError> {
     let alone = |job: &mut Section| {
         job.clones = 1;

@@ -105,7 +105,7 @@ pub(super) struct Generator {
     ended: Option<NullQueue>,
     /// True if the last completion seen was a sync; only for `libaio`, which syncs at once and
     /// completes other requests later.
-    heard_sync: bool,
+    has_seen_sync: bool,
 }
 
 /// Issued requests and bytes, by direction.
@@ -161,7 +161,7 @@ impl Generator {
             issued: IssuedTotals::default(),
             last_was_sync: false,
             ended: NullQueue::from_job(&job),
-            heard_sync: false,
+            has_seen_sync: false,
             job,
             seeds,
             files,
@@ -194,26 +194,26 @@ impl Generator {
         loop {
             let file = match self.next_file() {
                 Ok(file) => file,
-                Err(act) => return self.first(act),
+                Err(act) => return self.queue_and_take(act),
             };
             let direction = match self.direction(now_us) {
                 DirectionChoice::Data(_) if self.job.rw.is_trim_write() => self.trim_or_write(file),
                 DirectionChoice::Data(direction) => direction,
                 DirectionChoice::Wait(us) => {
                     self.turn.return_turn();
-                    return self.first(IoAction::Wait(us));
+                    return self.queue_and_take(IoAction::Wait(us));
                 }
                 choice => {
-                    (self.last_was_sync, self.heard_sync) = (true, true);
+                    (self.last_was_sync, self.has_seen_sync) = (true, true);
                     self.ended.iter_mut().for_each(|ended| ended.issue(true));
                     let written = self.files[file].written.take();
                     if choice == DirectionChoice::RangeSync {
                         let (start, end) = written.unwrap_or_default();
                         let bytes = end - start;
-                        return self.first(IoAction::SyncRange { file, start, bytes });
+                        return self.queue_and_take(IoAction::SyncRange { file, start, bytes });
                     }
                     let data_only = choice == DirectionChoice::DataSync;
-                    return self.first(IoAction::Sync { file, data_only });
+                    return self.queue_and_take(IoAction::Sync { file, data_only });
                 }
             };
             if self.job.extras.strides.bytes > 0 {
@@ -222,7 +222,7 @@ impl Generator {
             match self.place(file, direction) {
                 Some(request) => {
                     self.issue(request);
-                    return self.first(IoAction::Request(request));
+                    return self.queue_and_take(IoAction::Request(request));
                 }
                 None => {
                     // The file is complete.
@@ -243,7 +243,7 @@ impl Generator {
     }
 
     /// Queues an action, and takes the first one of the queue.
-    fn first(&mut self, act: IoAction) -> IoAction {
+    fn queue_and_take(&mut self, act: IoAction) -> IoAction {
         match self.pending.pop_front() {
             Some(first) => {
                 self.pending.push_back(act);
@@ -294,19 +294,19 @@ impl Generator {
     pub(super) fn has_synced(&self) -> bool {
         match &self.ended {
             Some(ended) => ended.was_sync(),
-            None if self.job.engine == Engine::Libaio => self.heard_sync,
+            None if self.job.engine == Engine::Libaio => self.has_seen_sync,
             None => self.last_was_sync,
         }
     }
 
-    /// Delays all later requests with a rate by a pause of the job.
+    /// Moves the due times of all later rate-limited requests by a pause of the job.
     pub(super) fn skip_pause(&mut self, us: u64) {
         self.skipped_us = self.skipped_us.saturating_add(us);
     }
 
     /// Notes the completion of a request, for jobs with several in flight.
     pub(super) fn has_ended(&mut self) {
-        self.heard_sync = false;
+        self.has_seen_sync = false;
     }
 
     /// True if decided acts are not taken yet.
@@ -318,7 +318,7 @@ impl Generator {
     /// Begins another pass with all files closed; repeatable runs draw the same numbers again.
     pub(super) fn begin_pass(&mut self) {
         self.pending.clear();
-        (self.last_was_sync, self.heard_sync) = (false, false);
+        (self.last_was_sync, self.has_seen_sync) = (false, false);
         self.ended.iter_mut().for_each(NullQueue::clear);
         self.issued.bytes_of_pass = 0;
         self.turn.restart();

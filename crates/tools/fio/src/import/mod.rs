@@ -142,7 +142,7 @@ impl Importer for Fio {
         };
         let mut is_reported_twice = false;
         while let Some(other) = next(log, reported.end).and_then(|next| self::reported(log, next)) {
-            let Some(how) = is_same_run_as(&reported, &other) else { break };
+            let Some(how) = run_relation(&reported, &other) else { break };
             reported.end = other.end;
             match how {
                 RunRelation::First => {
@@ -238,7 +238,7 @@ enum RunRelation {
     Later,
 }
 
-fn is_same_run_as(reported: &ParsedRun, other: &ParsedRun) -> Option<RunRelation> {
+fn run_relation(reported: &ParsedRun, other: &ParsedRun) -> Option<RunRelation> {
     let (run, next) = (reported.run.as_ref()?, other.run.as_ref()?);
     if reported.form == other.form {
         let is_later = reported.form == OutputFormat::Json && is_status(run, next);

@@ -121,7 +121,7 @@ pub(crate) struct RareOptions {
     /// True if an error of this job ends the others of `exit_what`: `exitall_on_error`.
     pub exits_on_error: bool,
     /// True if the job has a row in the report: `stats`.
-    pub tells_stats: bool,
+    pub reports_stats: bool,
     /// Latency above which a request ends the job, in microseconds; 0 for no limit: `max_latency`.
     pub max_latency_us: u64,
     /// Hint to the page cache about opened files: `fadvise_hint`.
@@ -187,7 +187,7 @@ impl Default for RareOptions {
             replay: None,
             replay_stalls: true,
             exits_on_error: false,
-            tells_stats: true,
+            reports_stats: true,
             max_latency_us: 0,
             advice: FadviseHint::Usual,
             reads_before: false,

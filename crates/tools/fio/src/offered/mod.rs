@@ -27,7 +27,7 @@ use stream::{ArrivalParameters, LATE_MOST, quantile};
 pub(super) use stream::{Dispatch, Stream, WorkerSchedule};
 
 /// Maximum number of requests in flight of all sections together.
-const LANES_MAX: u64 = 1024;
+const IN_FLIGHT_MAX: u64 = 1024;
 /// Highest offered rate, in requests per second.
 const RATE_MAX: u64 = 100_000_000;
 /// Quantile of the latencies from when requests were due that decides a comparison.
@@ -95,8 +95,8 @@ impl JobLoad {
             shares.push(SectionLoad { lanes: prepared(job, number, &terms)?, terms });
         }
         let lanes = shares.iter().zip(&*jobs).map(|(share, job)| share.lanes * job.clones);
-        if lanes.sum::<u64>() > LANES_MAX {
-            let message = format!("more than {LANES_MAX} requests could be under way at once");
+        if lanes.sum::<u64>() > IN_FLIGHT_MAX {
+            let message = format!("more than {IN_FLIGHT_MAX} requests could be under way at once");
             return Err(ConfigError::new(message).hint("lower iodepth or numjobs"));
         }
         Ok(Some(Self { per_second, grace_ns: grace.1, late, shares }))

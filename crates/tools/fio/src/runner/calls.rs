@@ -49,7 +49,7 @@ impl Runner {
         if let Some(schedule) = &mut self.pacing.schedule
             && io.timed().is_some()
         {
-            schedule.ended(self.clock.present_ns());
+            schedule.ended(self.clock.last_known_ns());
         }
         self.end_call(io);
     }

@@ -107,7 +107,7 @@ impl Clock {
     }
 
     /// End of the last call; without timing, only pauses advance it.
-    pub(super) const fn present_ns(&self) -> u64 {
+    pub(super) const fn last_known_ns(&self) -> u64 {
         self.now_ns
     }
 

@@ -193,7 +193,9 @@ impl Contents {
     /// them comes last would be up to the kernel.
     pub(super) fn must_wait(&self, request: &IoRequest) -> bool {
         let is_guarded_write = request.direction == Direction::Write && self.block.is_some();
-        is_guarded_write && self.history.may_overlap() && self.in_flight.touch(&range_of(request))
+        is_guarded_write
+            && self.history.may_overlap()
+            && self.in_flight.overlaps(&range_of(request))
     }
 
     /// Ends a failed request; a failed write is not read back.
@@ -286,7 +288,7 @@ impl Contents {
             self.batch = if batch == 0 { backlog } else { batch };
         }
         let WrittenPiece { file, offset, bytes, .. } = *self.history.first()?;
-        if self.in_flight.touch(&FileRange { file, offset, bytes }) {
+        if self.in_flight.overlaps(&FileRange { file, offset, bytes }) {
             return None;
         }
         self.batch -= 1;

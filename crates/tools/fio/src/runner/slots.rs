@@ -6,8 +6,8 @@ use treering_script::{FileSlot, MAX_FILES};
 #[derive(Debug)]
 pub(super) struct FileSlots {
     files: Vec<Option<(FileSlot, u64)>>,
-    /// End of the last transfer of each file, kept when the file is reopened: the original seeks if
-    /// it is not the offset.
+    /// End of the last transfer of each file, kept when the file is reopened. The original calls
+    /// `lseek` if the next offset differs from it.
     last: Vec<u64>,
     free: Vec<u16>,
 }

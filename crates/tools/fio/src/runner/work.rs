@@ -230,7 +230,7 @@ impl Runner {
     #[inline]
     fn dispatch(&mut self) -> Dispatch {
         let schedule = self.pacing.schedule.as_mut();
-        schedule.map_or(Dispatch::Now, |schedule| schedule.turn(self.clock.present_ns()))
+        schedule.map_or(Dispatch::Now, |schedule| schedule.turn(self.clock.last_known_ns()))
     }
 
     /// Carries out a request, or queues it and perhaps submits the batch.

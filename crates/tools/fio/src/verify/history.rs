@@ -31,7 +31,8 @@ pub(crate) struct History {
     order: ReadBackOrder,
     /// Pieces in the order of writing, if they cannot overlap.
     in_order: VecDeque<WrittenPiece>,
-    /// Pieces by file and offset, if they can; each with its number in the order of writing.
+    /// Pieces by file and offset, each with its number in the order of writing; used if later
+    /// writes may overlap earlier ones.
     by_place: BTreeMap<(usize, u64), (u64, WrittenPiece)>,
     /// Places in the order of writing, with numbers of writes that may have been overwritten.
     places: VecDeque<(u64, (usize, u64))>,

@@ -36,7 +36,7 @@ impl RangesInFlight {
     }
 
     /// True if a request in flight touches this range.
-    pub(crate) fn touch(&self, range: &FileRange) -> bool {
+    pub(crate) fn overlaps(&self, range: &FileRange) -> bool {
         self.ranges.iter().any(|other| other.overlaps(range))
     }
 
@@ -55,10 +55,10 @@ mod tests {
         let range = |file, offset, bytes| FileRange { file, offset, bytes };
         let mut in_flight = RangesInFlight::default();
         in_flight.begin(range(0, 8, 8));
-        assert!(in_flight.touch(&range(0, 15, 4)) && in_flight.touch(&range(0, 0, 9)));
-        assert!(!in_flight.touch(&range(0, 16, 4)) && !in_flight.touch(&range(0, 0, 8)));
-        assert!(!in_flight.touch(&range(1, 8, 8)));
+        assert!(in_flight.overlaps(&range(0, 15, 4)) && in_flight.overlaps(&range(0, 0, 9)));
+        assert!(!in_flight.overlaps(&range(0, 16, 4)) && !in_flight.overlaps(&range(0, 0, 8)));
+        assert!(!in_flight.overlaps(&range(1, 8, 8)));
         in_flight.end(range(0, 8, 8));
-        assert!(!in_flight.touch(&range(0, 8, 8)));
+        assert!(!in_flight.overlaps(&range(0, 8, 8)));
     }
 }

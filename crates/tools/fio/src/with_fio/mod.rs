@@ -46,7 +46,7 @@ pub(super) fn fio_path(settings: &Settings) -> Option<PathBuf> {
     let typed = settings.text(OPTION)?;
     // The word after the option is the job file if no other is given.
     if typed == "true" || typed == NAME || is_job_file(settings) {
-        return Some(first(settings));
+        return Some(installed_or_bare_name(settings));
     }
     if !typed.contains('/') {
         return Some(PathBuf::from(typed));
@@ -57,7 +57,7 @@ pub(super) fn fio_path(settings: &Settings) -> Option<PathBuf> {
 }
 
 /// Path of the installed fio; the bare name if there is none.
-fn first(settings: &Settings) -> PathBuf {
+fn installed_or_bare_name(settings: &Settings) -> PathBuf {
     let mut variables = settings.environment.iter();
     let path = variables.find(|(name, _)| name == "PATH").map_or("", |(_, paths)| paths.as_str());
     installed(path.as_ref()).unwrap_or_else(|| PathBuf::from(NAME))
@@ -85,7 +85,7 @@ pub(super) fn with_job_file_option(settings: &Settings) -> Settings {
 
 /// Path of the fio that the option names, or else of the installed one.
 pub(super) fn program_of(settings: &Settings) -> PathBuf {
-    fio_path(settings).unwrap_or_else(|| first(settings))
+    fio_path(settings).unwrap_or_else(|| installed_or_bare_name(settings))
 }
 
 /// Additional settings of a job, by its number.

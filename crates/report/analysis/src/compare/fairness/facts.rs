@@ -143,7 +143,7 @@ pub(super) fn given_to_guest(found: &str) -> Option<&'static str> {
 /// used.
 pub(super) const DEVICE_BYTES: &str = "variant.device_bytes";
 pub(super) const CAPACITY: &str = "filesystem.capacity_bytes";
-pub(super) const FREE: &str = "filesystem.free_bytes";
+pub(super) const FREE_BYTES: &str = "filesystem.free_bytes";
 /// Saved image from which a trial started, and the fingerprint of its content.
 pub(super) const IMAGE_NAME: &str = "image.name";
 pub(super) const IMAGE: &str = "image.fingerprint";
@@ -179,7 +179,7 @@ pub(super) const OTHERS: [&str; 34] = [
     SWAP,
     FREE_INODES,
     CAPACITY,
-    FREE,
+    FREE_BYTES,
     RESERVED,
     IMAGE_NAME,
     IMAGE,

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use treering_model::{LEVEL_FACT, STEP_FACT, Trial};
 
 use super::facts::{
-    CAPACITY, CONFIGURATION, DEVICE, DEVICE_BYTES, DISK, FREE, FREE_INODES, MKFS, MODEL, OPTIONS,
-    RELEASE, RESERVED, SWAP, TYPE,
+    CAPACITY, CONFIGURATION, DEVICE, DEVICE_BYTES, DISK, FREE_BYTES, FREE_INODES, MKFS, MODEL,
+    OPTIONS, RELEASE, RESERVED, SWAP, TYPE,
 };
 use super::places::{SIZE_TOLERANCE, VariantFacts};
 use super::settings::NUMBERED;
@@ -98,7 +98,7 @@ fn number(trial: &Trial, name: &str) -> Option<f64> {
 
 /// Used share of the space of a filesystem, without what is reserved for root.
 fn used_share(trial: &Trial) -> Option<f64> {
-    let unused = number(trial, FREE)? + number(trial, RESERVED).unwrap_or(0.0);
+    let unused = number(trial, FREE_BYTES)? + number(trial, RESERVED).unwrap_or(0.0);
     Some(1.0 - unused / number(trial, CAPACITY)?)
 }
 

@@ -25,7 +25,7 @@ pub use facts::COMPARED_FACTS;
 use facts::FACTS;
 use measured::{SHORT_SECONDS, too_short};
 pub(super) use one_sided::of_cautions;
-use order::{apart, one_sided_order};
+use order::{interleaving_fault, one_sided_order};
 pub(super) use places::of_places;
 use places::{VariantFacts, is_declared};
 pub(super) use played::of_played_disks;
@@ -166,7 +166,7 @@ fn of_order(
     let (baseline, contender) = (completed(&rounds.baseline), completed(&rounds.contender));
     if baseline.len() > 1
         && contender.len() > 1
-        && let Some(why) = apart(&baseline, &contender, names)
+        && let Some(why) = interleaving_fault(&baseline, &contender, names)
     {
         let message = format!("{label}: {why}");
         return Some(ComparisonCaution::new(Code::NotInterleaved, message));

@@ -12,7 +12,7 @@ use crate::compare::variant::Factor;
 
 /// Cautions that do not describe a difference of conditions. Undropped caches have a caution of
 /// their own; the others depend on the speed of a variant or on the place of the results.
-const ELSEWHERE: [CautionCode; 6] = [
+const COVERED_ELSEWHERE: [CautionCode; 6] = [
     CautionCode::CachesNotDropped,
     CautionCode::StoreStaged,
     CautionCode::TooFewOperations,
@@ -35,11 +35,11 @@ pub(in crate::compare) fn of_cautions(
     }
     let is_planned = contender.factor == Factor::Variant
         && [baseline, contender].iter().all(|variant| is_of_plan(*variant));
-    let sides = [(baseline, counted(baseline)), (contender, counted(contender))];
+    let sides = [(baseline, count_cautions(baseline)), (contender, count_cautions(contender))];
     let kinds: BTreeSet<CautionKind<'_>> =
         sides.iter().flat_map(|(_, counts)| counts.keys().copied()).collect();
     let kinds: Vec<CautionKind<'_>> =
-        kinds.into_iter().filter(|(code, _)| !ELSEWHERE.contains(code)).collect();
+        kinds.into_iter().filter(|(code, _)| !COVERED_ELSEWHERE.contains(code)).collect();
     let shares = |kind: &CautionKind<'_>| {
         sides.each_ref().map(|(variant, counts)| Share {
             count: counts.get(kind).map_or(0, |(count, _)| *count),
@@ -147,7 +147,7 @@ type CautionKind<'t> = (CautionCode, &'t str);
 /// Number of trials with each caution, and the message of the first one.
 type CautionCounts<'t> = BTreeMap<CautionKind<'t>, (usize, &'t str)>;
 
-fn counted(variant: VariantView<'_>) -> CautionCounts<'_> {
+fn count_cautions(variant: VariantView<'_>) -> CautionCounts<'_> {
     let mut counts = CautionCounts::new();
     for trial in variant.rounds {
         let mut own: Vec<(CautionCode, &str)> =

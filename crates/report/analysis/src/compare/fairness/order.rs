@@ -14,7 +14,7 @@ const APART_SHARE: f64 = 0.75;
 
 /// Explains why the variants are not interleaved; `None` if they are. Each variant must have at
 /// least two trials.
-pub(super) fn apart(
+pub(super) fn interleaving_fault(
     baseline: &[&Trial],
     contender: &[&Trial],
     names: (&str, &str),

@@ -13,8 +13,8 @@ use treering_stats::median;
 use super::facts::FactComparison::{self, Approximate, Bracketed, Exact, Words};
 use super::facts::{
     BLOCK_BYTES, BUILD, CAPACITY, CHECKSUM_CODE, COMPARED_FACTS, DEVICE, DEVICE_BYTES, DISK, FACTS,
-    FREE, GEOMETRY, MEMORY_TOLERANCE, MKFS, MODEL, MOUNT_ASKED, OPTIONS, PLANNED_OF_LOOPS, PROFILE,
-    RELEASE, RESERVED, ROTATIONAL, TYPE, given_to_guest,
+    FREE_BYTES, GEOMETRY, MEMORY_TOLERANCE, MKFS, MODEL, MOUNT_ASKED, OPTIONS, PLANNED_OF_LOOPS,
+    PROFILE, RELEASE, RESERVED, ROTATIONAL, TYPE, given_to_guest,
 };
 use super::one_sided::Share;
 use super::values::{chosen, driver, only, words};
@@ -105,21 +105,21 @@ pub(in crate::compare) fn of_places(
     }
     known.look(&pair, CAPACITY);
     known.look(&pair, OPTIONS[0]);
-    known.tell(&mut pair);
+    known.report_to(&mut pair);
     let (left, right) = (versions(baseline), versions(contender));
     if left != right {
         pair.note(Code::VersionsDiffer, "treering", &listed(&left), &listed(&right));
     }
-    pair.sizes();
-    pair.room();
-    pair.profiles();
-    pair.disks();
-    pair.caches();
+    pair.compare_sizes();
+    pair.compare_free_space();
+    pair.compare_profiles();
+    pair.compare_disks();
+    pair.compare_caches();
     pair.settings();
     if let Some((left, right)) = differing_options(&pair.baseline, &pair.contender) {
         pair.note(Code::MountOptionsDiffer, "mounted with", &left, &right);
     } else {
-        pair.barriers();
+        pair.compare_barriers();
     }
     let caution = |((code, is_declared), messages): ((Code, bool), Vec<String>)| {
         ComparisonCaution::new(code, messages.join("; ")).declared_if(is_declared)
@@ -145,7 +145,7 @@ impl OneSidedFacts {
         }
     }
 
-    fn tell(self, pair: &mut VariantPair<'_>) {
+    fn report_to(self, pair: &mut VariantPair<'_>) {
         let names = [pair.baseline.variant.name, pair.contender.variant.name];
         for (known, (own, other)) in
             self.known.into_iter().zip([(names[0], names[1]), (names[1], names[0])])
@@ -158,27 +158,27 @@ impl OneSidedFacts {
             } else {
                 format!("the environment of '{own}' is known, that of '{other}' is not")
             };
-            pair.say(Code::KnownOfOneSide, message);
+            pair.report(Code::KnownOfOneSide, message);
         }
     }
 }
 
 impl VariantPair<'_> {
     pub(super) fn note(&mut self, code: Code, name: &str, left: &str, right: &str) {
-        let message = self.compared(name, left, right);
-        self.say(code, message);
+        let message = self.difference_words(name, left, right);
+        self.report(code, message);
     }
 
-    pub(super) fn compared(&self, name: &str, left: &str, right: &str) -> String {
+    pub(super) fn difference_words(&self, name: &str, left: &str, right: &str) -> String {
         let (baseline, contender) = (self.baseline.variant.name, self.contender.variant.name);
         format!("{name} is {left} for '{baseline}' and {right} for '{contender}'")
     }
 
-    pub(super) fn say(&mut self, code: Code, message: String) {
-        self.say_as(code, message, false);
+    pub(super) fn report(&mut self, code: Code, message: String) {
+        self.report_difference(code, message, false);
     }
 
-    fn say_as(&mut self, code: Code, message: String, is_declared: bool) {
+    fn report_difference(&mut self, code: Code, message: String, is_declared: bool) {
         self.differing.entry((code, is_declared)).or_default().push(message);
     }
 
@@ -299,7 +299,7 @@ impl VariantPair<'_> {
     /// Reports flushes that are disabled on one variant, regardless of the factor, unless a plan
     /// requested that option: only the other variant spends time on flushes, and its writes are
     /// safe.
-    fn barriers(&mut self) {
+    fn compare_barriers(&mut self) {
         let without = |variant: &VariantFacts<'_>| -> Option<bool> {
             let options: Vec<&str> = OPTIONS.iter().flat_map(|name| variant.values(name)).collect();
             let is_off = options.iter().flat_map(|text| text.split(',')).any(is_barrier_off);
@@ -325,20 +325,20 @@ impl VariantPair<'_> {
         ((left - right).abs() > SIZE_TOLERANCE * left.max(right)).then_some((left, right))
     }
 
-    fn sizes(&mut self) {
+    fn compare_sizes(&mut self) {
         if self.contender.variant.factor == Factor::Target {
             return;
         }
         if let Some((left, right)) = self.sizes_apart() {
             let mib = |bytes: f64| format!("{:.0} MiB", bytes / 1_048_576.0);
-            let message = self.compared("the filesystem's size", &mib(left), &mib(right));
+            let message = self.difference_words("the filesystem's size", &mib(left), &mib(right));
             // Sizes of loop images are keys of the plan; sizes of devices are not.
             let names = [&self.baseline, &self.contender].map(|variant| variant.values(DEVICE));
             let are_loops = names
                 .iter()
                 .all(|names| !names.is_empty() && names.iter().all(|name| driver(name) == "loop"));
             let is_declared = self.is_made_by_plan() && are_loops;
-            self.say_as(Code::SizesDiffer, message, is_declared);
+            self.report_difference(Code::SizesDiffer, message, is_declared);
         }
     }
 
@@ -354,7 +354,7 @@ impl VariantPair<'_> {
 
     /// Compares the used space before the trials, and the space that only root may fill. A
     /// filesystem made for the trial counts as empty, whatever it reserves.
-    fn room(&mut self) {
+    fn compare_free_space(&mut self) {
         if self.are_fresh() {
             return;
         }
@@ -364,7 +364,7 @@ impl VariantPair<'_> {
             };
             Some([of(&self.baseline)?, of(&self.contender)?])
         };
-        let Some(free) = share(FREE) else { return };
+        let Some(free) = share(FREE_BYTES) else { return };
         let kept = share(RESERVED);
         let reserved = kept.unwrap_or_default();
         let used = [0, 1].map(|side| 1.0 - free[side] - reserved[side]);
@@ -385,7 +385,7 @@ impl VariantPair<'_> {
 
     /// Compares metadata profiles. Duplicated metadata causes a caution even between different
     /// filesystems, as mkfs chooses it, not the filesystem.
-    fn profiles(&mut self) {
+    fn compare_profiles(&mut self) {
         let (left, right) = (self.baseline.values(PROFILE), self.contender.values(PROFILE));
         if left.is_empty() || right.is_empty() || left == right {
             return;
@@ -407,10 +407,10 @@ impl VariantPair<'_> {
         let is_declared = is_asked && self.is_made_by_plan();
         let is_told = is_asked && !is_declared;
         let message = if is_told { format!("{message}, as mkfs was asked to") } else { message };
-        self.say_as(Code::MetadataProfilesDiffer, message, is_declared);
+        self.report_difference(Code::MetadataProfilesDiffer, message, is_declared);
     }
 
-    fn disks(&mut self) {
+    fn compare_disks(&mut self) {
         let pairs = |variant: &VariantFacts<'_>| -> (BTreeSet<String>, BTreeSet<String>) {
             let own = |name: &str| variant.values(name).iter().map(ToString::to_string).collect();
             (own(DISK), own(DEVICE))
@@ -435,7 +435,7 @@ impl VariantPair<'_> {
             list(&right),
             shared[0]
         );
-        self.say(Code::SameDisk, message);
+        self.report(Code::SameDisk, message);
     }
 
     /// Cautions about unknown disks. Imported logs do not record them; trials of treering do,
@@ -454,11 +454,11 @@ impl VariantPair<'_> {
                  places of one disk, or two disks, are not equally fast",
                 left.name, right.name
             );
-            self.say(Code::PlacesUnknown, message);
+            self.report(Code::PlacesUnknown, message);
         }
     }
 
-    fn caches(&mut self) {
+    fn compare_caches(&mut self) {
         let share = |variant: VariantView<'_>| {
             let has = |trial: &&&Trial| {
                 trial.cautions.iter().any(|caution| caution.code == CautionCode::CachesNotDropped)

@@ -9,7 +9,7 @@ use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use crate::compare::variant::Factor;
 
 /// Fact of a trial whose filesystem a plan created.
-const MADE: &str = "mkfs.command";
+const MKFS_COMMAND: &str = "mkfs.command";
 
 /// Caution about variants on different simulated disks, unless a plan placed them there.
 pub(in crate::compare) fn of_played_disks(
@@ -18,7 +18,7 @@ pub(in crate::compare) fn of_played_disks(
 ) -> Option<ComparisonCaution> {
     let both = [baseline, contender];
     let is_planned = |variant: &VariantView<'_>| {
-        variant.factor == Factor::Variant && !values(*variant, MADE).is_empty()
+        variant.factor == Factor::Variant && !values(*variant, MKFS_COMMAND).is_empty()
     };
     let prints = both.map(|variant| values(variant, PlayedStatus::FINGERPRINT_FACT));
     if prints[0] == prints[1] || both.iter().all(is_planned) {

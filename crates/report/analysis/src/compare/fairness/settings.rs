@@ -33,12 +33,12 @@ impl VariantPair<'_> {
             let lazy = |word: &str| word.starts_with("lazy_");
             self.words_of(Code::FeaturesDiffer, "what mkfs initialises later", MKFS, lazy);
         }
-        self.swap();
+        self.compare_swap();
         self.guests();
         self.plan_settings();
         self.images();
         self.other_disk();
-        self.inodes();
+        self.compare_inodes();
     }
 
     /// Compares the words of a fact that match `counts`.
@@ -133,7 +133,7 @@ impl VariantPair<'_> {
     }
 
     /// Reports swap that only one machine has.
-    fn swap(&mut self) {
+    fn compare_swap(&mut self) {
         let (left, right) = (self.baseline.number(SWAP), self.contender.number(SWAP));
         let (Some(left), Some(right)) = (left, right) else { return };
         if (left > 0.0) != (right > 0.0) {
@@ -168,7 +168,7 @@ impl VariantPair<'_> {
 
     /// Compares the free inodes before the trials, on filesystems of the same type that were not
     /// made for the trials.
-    fn inodes(&mut self) {
+    fn compare_inodes(&mut self) {
         // The number of inodes grows with the filesystem, and a difference in size is reported by
         // another caution.
         if !self.is_same_type() || self.sizes_apart().is_some() {

@@ -15,7 +15,7 @@ use crate::escape::visible;
 use crate::{Cell, Number};
 
 /// Maximum number of labelled values below the plot.
-const NAMED: usize = 10;
+const LABELS_MAX: usize = 10;
 /// Ratio of the largest to the smallest value from which the axis is logarithmic.
 const LOG_FROM: f64 = 8.0;
 /// Horizontal distance between the marks of different curves at one value.
@@ -26,7 +26,7 @@ pub(in super::super) fn figure(chart: &Curves) -> Figure {
     Figure {
         class: "rounds",
         title: visible(&chart.metric),
-        says: format!(" by {}, {}.", visible(&chart.key), chart.better.phrase()),
+        subtitle: format!(" by {}, {}.", visible(&chart.key), chart.better.phrase()),
         aside: axis_remark(&up).to_owned(),
         key: String::new(),
         legend: legend(chart.curves.iter().map(|curve| curve.name.as_str())),
@@ -58,7 +58,7 @@ fn drawing(chart: &Curves, up: &Axis) -> Markup {
     let count = chart.values.len().max(1) as f64;
     let step = (ACROSS.1 - ACROSS.0) / count;
     let place = |at: usize| ACROSS.0 + step * (at as f64 + 0.5);
-    let named = spread(chart.values.len(), NAMED).into_iter();
+    let named = spread(chart.values.len(), LABELS_MAX).into_iter();
     let ticks: Vec<(f64, String)> =
         named.map(|at| (place(at), visible(&chart.values[at]))).collect();
     let text = |value: f64| {

@@ -12,9 +12,9 @@ use crate::Cell;
 use crate::escape::visible;
 
 /// Maximum number of labelled rows and columns.
-const NAMED: usize = 10;
+const LABELS_MAX: usize = 10;
 /// Minimum width and height of a cell with text.
-const ROOM: (f64, f64) = (30.0, 14.0);
+const TEXT_CELL_MIN: (f64, f64) = (30.0, 14.0);
 /// Opacities of the worst and the best cell.
 const DEPTHS: (f64, f64) = (0.06, 0.75);
 
@@ -23,7 +23,7 @@ pub(in super::super) fn figure(chart: &SweepMap) -> Figure {
     Figure {
         class: "rounds",
         title: visible(&chart.metric),
-        says: format!(" by {down} (down) and {across} (across), {}.", chart.better.phrase()),
+        subtitle: format!(" by {down} (down) and {across} (across), {}.", chart.better.phrase()),
         aside: "In percent of the best; deeper is better.".to_owned(),
         key: String::new(),
         legend: Vec::new(),
@@ -41,7 +41,7 @@ fn drawing(chart: &SweepMap) -> Markup {
     let height = (DOWN.1 - DOWN.0) / rows.len().max(1) as f64;
     let middle = |at: usize| ACROSS.0 + width * (at as f64 + 0.5);
     let level = |at: usize| DOWN.0 + height * (at as f64 + 0.5);
-    let named = spread(columns.len(), NAMED).into_iter();
+    let named = spread(columns.len(), LABELS_MAX).into_iter();
     let ticks: Vec<(f64, String)> = named.map(|at| (middle(at), visible(&columns[at]))).collect();
     let means = || chart.means.iter().flatten().flatten().copied();
     let (low, high) =
@@ -55,14 +55,14 @@ fn drawing(chart: &SweepMap) -> Markup {
         let share = if is_higher { share } else { 1.0 - share };
         DEPTHS.0 + (DEPTHS.1 - DEPTHS.0) * share.clamp(0.0, 1.0)
     };
-    let has_room = width >= ROOM.0 && height >= ROOM.1;
+    let has_room = width >= TEXT_CELL_MIN.0 && height >= TEXT_CELL_MIN.1;
     let cells = || {
         chart.means.iter().enumerate().flat_map(|(row, means)| {
             means.iter().enumerate().filter_map(move |(column, mean)| Some((row, column, (*mean)?)))
         })
     };
     html! {
-        @for at in spread(rows.len(), NAMED) {
+        @for at in spread(rows.len(), LABELS_MAX) {
             text class="tick" x=(px(ACROSS.0 - 6.0)) y=(px(level(at) + 4.0)) text-anchor="end" {
                 (visible(&rows[at]))
             }

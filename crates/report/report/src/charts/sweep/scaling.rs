@@ -15,7 +15,7 @@ use crate::escape::visible;
 use crate::{Cell, Number};
 
 /// Maximum number of labelled sizes below the plot.
-const NUMBERED: usize = 10;
+const LABELS_MAX: usize = 10;
 
 pub(in super::super) fn figure(chart: &ScalingChart) -> Figure {
     let has_model = chart.curves.iter().any(|curve| !curve.model.is_empty());
@@ -27,7 +27,7 @@ pub(in super::super) fn figure(chart: &ScalingChart) -> Figure {
     Figure {
         class: "scaling",
         title: visible(&chart.metric),
-        says: format!(" by {}, higher is better.", visible(&chart.key)),
+        subtitle: format!(" by {}, higher is better.", visible(&chart.key)),
         aside: "Logarithmic axes.".to_owned(),
         key: String::new(),
         legend: legend(chart.curves.iter().map(|curve| curve.name.as_str())),
@@ -50,7 +50,7 @@ fn drawing(chart: &ScalingChart) -> Markup {
     let (first, last) = (sizes.first().copied(), sizes.last().copied());
     let ends = (first.unwrap_or(1.0) / 1.1, last.unwrap_or(1.0) * 1.1);
     let across = Axis::new(AxisScale::Log, ends, ACROSS);
-    let numbered = spread(sizes.len(), NUMBERED).into_iter().map(|place| sizes[place]);
+    let numbered = spread(sizes.len(), LABELS_MAX).into_iter().map(|place| sizes[place]);
     let ticks: Vec<(f64, String)> =
         numbered.map(|size| (across.place(size), format!("{size}"))).collect();
     let text = |value: f64| {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use maud::{Markup, html};
 use treering_trace::DeviceMap;
 
-use super::{FIELD, NS_PER_MS, SECTORS_PER_MIB, TraceChartRun, TracePanel, seeks};
+use super::{NS_PER_MS, OFFSET_PANEL_HEIGHT, SECTORS_PER_MIB, TraceChartRun, TracePanel, seeks};
 use crate::escape::visible;
 
 /// Gap between two devices, as a share of the total height.
@@ -111,7 +111,7 @@ pub(super) fn panel(run: &TraceChartRun, scale: &OffsetScale, end_ms: f64, top: 
         format!("{} {:.1}", visible(name), value - shift / unit)
     };
     let values = (scale.low, scale.high);
-    let (title, top, height) = (title.as_str(), top, FIELD);
+    let (title, top, height) = (title.as_str(), top, OFFSET_PANEL_HEIGHT);
     TracePanel { kind: "field", title, top, height, end_ms, values, unit, tick: &tick, inside }
         .markup()
 }

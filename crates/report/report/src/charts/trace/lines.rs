@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 use treering_trace::{LatencyBin, TimeSlot};
 
-use super::{LINES, NS_PER_MS, TraceChart, TraceChartRun, TracePanel};
+use super::{LINE_PANEL_HEIGHT, NS_PER_MS, TraceChart, TraceChartRun, TracePanel};
 use crate::charts::mark::{px, time_tick};
 use crate::charts::plot::class;
 
@@ -156,7 +156,7 @@ impl LinePanel {
         let tick = |value: f64, text: &str| {
             if self.is_time { time_tick(value) } else { text.to_owned() }
         };
-        let (title, values, height, unit) = (self.title, (0.0, high), LINES, 1.0);
+        let (title, values, height, unit) = (self.title, (0.0, high), LINE_PANEL_HEIGHT, 1.0);
         let kind = "lines";
         TracePanel { kind, title, top, height, end_ms, values, unit, tick: &tick, inside }.markup()
     }

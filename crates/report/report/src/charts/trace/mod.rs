@@ -52,8 +52,8 @@ const WIDTH: f64 = 960.0;
 /// Left and right edge of the panels.
 const ACROSS: (f64, f64) = (86.0, 950.0);
 /// Height of an offset panel, and of a line panel.
-const FIELD: f64 = 210.0;
-const LINES: f64 = 76.0;
+const OFFSET_PANEL_HEIGHT: f64 = 210.0;
+const LINE_PANEL_HEIGHT: f64 = 76.0;
 /// Height of the title above a panel.
 const HEAD: f64 = 22.0;
 const GAP: f64 = 10.0;
@@ -112,8 +112,9 @@ pub(crate) fn seeks(figures: &TraceFigures) -> String {
 pub(super) fn figure(chart: &TraceChart) -> Figure {
     let measures = lines::measures(chart);
     let fields = chart.shown().iter().filter(|run| !run.digest.maps.is_empty()).count();
-    let height =
-        fields as f64 * (FIELD + HEAD + GAP) + measures.len() as f64 * (LINES + HEAD + GAP) + FOOT;
+    let height = fields as f64 * (OFFSET_PANEL_HEIGHT + HEAD + GAP)
+        + measures.len() as f64 * (LINE_PANEL_HEIGHT + HEAD + GAP)
+        + FOOT;
     let left_out = chart.runs.len() - chart.shown().len();
     let below = match left_out {
         0 => String::new(),
@@ -125,7 +126,7 @@ pub(super) fn figure(chart: &TraceChart) -> Figure {
             "" => "Device activity".to_owned(),
             of => format!("Device activity in {}", visible(of)),
         },
-        says: " over time.".to_owned(),
+        subtitle: " over time.".to_owned(),
         aside: "Each request is drawn at its offset, at the resolution of the cells.".to_owned(),
         key: String::new(),
         legend: legend(chart),
@@ -173,11 +174,11 @@ fn drawing(chart: &TraceChart, measures: &[LinePanel], height: f64) -> Markup {
     let mut panels: Vec<Markup> = Vec::new();
     for run in chart.shown().iter().filter(|run| !run.digest.maps.is_empty()) {
         panels.push(field::panel(run, &scale, end_ms, top + HEAD));
-        top += FIELD + HEAD + GAP;
+        top += OFFSET_PANEL_HEIGHT + HEAD + GAP;
     }
     for measure in measures {
         panels.push(measure.panel(end_ms, top + HEAD));
-        top += LINES + HEAD + GAP;
+        top += LINE_PANEL_HEIGHT + HEAD + GAP;
     }
     html! {
         @for panel in &panels { (panel) }

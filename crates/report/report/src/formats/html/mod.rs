@@ -184,7 +184,7 @@ fn block_markup(block: &Block) -> Markup {
         Block::Folded { title, table } => html! {
             details class="beside" { summary { (visible(title)) } (table::markup(table)) }
         },
-        Block::RawNumbers { lists } => of_raw_numbers(lists),
+        Block::RawNumbers { lists } => raw_number_lists(lists),
         Block::Origin(origin) => of_origin(origin),
     }
 }
@@ -251,7 +251,7 @@ fn of_cautions(cautions: &[Warning]) -> Markup {
 }
 
 /// Lists of numbers in tab-separated columns, for spreadsheets.
-fn of_raw_numbers(lists: &[RawList]) -> Markup {
+fn raw_number_lists(lists: &[RawList]) -> Markup {
     let most = lists.iter().map(|list| list.values.len()).max().unwrap_or(0);
     let mut text = String::from("job\tmetric\tunit\tside");
     for round in 1..=most {

@@ -82,7 +82,7 @@ impl<'o> JobSeries<'o> {
         let (rows, left_out) = shown_rows(&rows, ROWS_MAX, |(_, row)| row);
         let metrics = rows.windows(2).filter(|pair| !is_same_metric(pair[0].1, pair[1].1)).count();
         let is_single = rows.iter().all(|(_, row)| row.verdict == Verdict::SingleRun);
-        let mut columns = vec![Column::text(self.parameter).right()];
+        let mut columns = vec![Column::text(self.parameter).aligned_right()];
         if metrics > 0 {
             columns.push(Column::long_text("metric"));
         }
@@ -97,7 +97,7 @@ impl<'o> JobSeries<'o> {
         columns.extend([
             Column::mixed(&name(first.map(|row| &row.baseline), "base")),
             Column::mixed(&name(first.map(|row| &row.contender), "new")),
-            Column::text("better by").right(),
+            Column::text("better by").aligned_right(),
         ]);
         if !is_single {
             let heading = better_heading(rows.iter().map(|(_, row)| *row));

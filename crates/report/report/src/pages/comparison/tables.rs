@@ -66,7 +66,7 @@ pub(super) fn verdicts(
         let label = Cell::text(format!("{sign}{}", label(comparison)));
         let median =
             |name, median| RowField::new(Column::mixed(name), value(median, comparison.unit));
-        let mut fields = keys_of(comparison, label, several_contenders);
+        let mut fields = key_fields(comparison, label, several_contenders);
         fields.extend([
             RowField::new(Column::text("verdict"), verdict),
             RowField::new(Column::mixed(heading), ratio(comparison)),
@@ -88,7 +88,11 @@ pub(super) fn verdicts(
 }
 
 /// Fields that identify a row: the metric, and the contender where there are several.
-fn keys_of(comparison: &MetricComparison, label: Cell, several_contenders: bool) -> Vec<RowField> {
+fn key_fields(
+    comparison: &MetricComparison,
+    label: Cell,
+    several_contenders: bool,
+) -> Vec<RowField> {
     let contender =
         || RowField::new(Column::long_text("contender"), Cell::text(&comparison.contender));
     let mut fields = vec![RowField::new(Column::long_text("metric"), label)];
@@ -107,7 +111,7 @@ pub(super) fn brief(comparisons: &[&MetricComparison], several_contenders: bool)
     let heading = better_heading(comparisons.iter().copied());
     let row = |comparison: &&MetricComparison| {
         let label = Cell::text(label(comparison));
-        let mut fields = keys_of(comparison, label, several_contenders);
+        let mut fields = key_fields(comparison, label, several_contenders);
         fields.extend([
             RowField::new(Column::text("verdict"), verdict(comparison)),
             RowField::new(Column::mixed(heading), ratio(comparison)),
@@ -360,8 +364,8 @@ pub(super) fn better_heading<'c>(
     }
 }
 
-/// Interval cell that agrees with the verdict, turned as the ratio is; for operations within one
-/// run, their own interval.
+/// Cell with the interval that decided the verdict, inverted if the ratio is. Operations within one
+/// run have an interval of their own.
 pub(super) fn interval(comparison: &MetricComparison) -> Cell {
     if is_unbounded(comparison) {
         return Cell::text("unbounded");

@@ -13,7 +13,7 @@ use crate::Number;
 use crate::pages::identity::metric_words;
 
 /// Maximum number of results that a clause names; with more, it states the typical result.
-const NAMED: usize = 3;
+const RESULTS_NAMED_MAX: usize = 3;
 /// Maximum number of results of a contender in an interim line.
 const INTERIM_MAX: usize = 4;
 
@@ -295,7 +295,8 @@ impl<'o> ResultNames<'o> {
         let together = of_series.and_then(|series| series.values(members));
         let results = if let Some(values) = together {
             format!("{} at {values}", Self::metric_of(members[0]))
-        } else if members.len() <= NAMED && (shows_change || total <= NAMED) {
+        } else if members.len() <= RESULTS_NAMED_MAX && (shows_change || total <= RESULTS_NAMED_MAX)
+        {
             let result_text =
                 |result_text: &&MetricComparison| self.result(result_text, shows_change);
             listed(&largest_first(members).iter().map(result_text).collect::<Vec<_>>())

@@ -137,7 +137,7 @@ fn circumstances(runs: &[(String, ListedRun)]) -> Table {
         vec![
             RowField::long_text("run", name),
             RowField::text("kind", if run.is_rehearsal { "rehearsal" } else { "IO500" }),
-            RowField::new(Column::text("workers").right(), Cell::some_text(&run.ranks)),
+            RowField::new(Column::text("workers").aligned_right(), Cell::some_text(&run.ranks)),
             RowField::number("score", Unit::Count, run.score),
         ]
     };
@@ -158,7 +158,7 @@ fn side_by_side(runs: &[(String, ListedRun)]) -> Table {
         let rates: Vec<Option<f64>> = listed.iter().map(|run| run.rate(&phase)).collect();
         fields.extend(runs.iter().zip(&rates).map(|((name, _), rate)| {
             let cell = rate.map_or(Cell::Missing, |rate| Cell::text(digits(rate)));
-            RowField::new(Column::text(name).right(), cell)
+            RowField::new(Column::text(name).aligned_right(), cell)
         }));
         if let ([first, second], true) = (&rates[..], are_alike) {
             let ratio = first.zip(*second).map(|(first, second)| second / first);

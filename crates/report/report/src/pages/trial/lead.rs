@@ -9,7 +9,7 @@ use crate::pages::layouts::{first_and_last_maps, is_aging, timelines};
 use crate::{Bar, Bars, Block, Chart, Number, NumberStyle};
 
 /// Maximum number of metrics in the sentence.
-const NAMED: usize = 4;
+const METRICS_NAMED_MAX: usize = 4;
 /// Maximum number of bars in the picture.
 const MOST_BARS: usize = 10;
 
@@ -26,8 +26,9 @@ pub(in crate::pages) fn sentence(trial: &Trial) -> String {
         }
         None => {
             let primary = trial.metrics.iter().filter(|metric| metric.primary);
-            let shown: Vec<String> = primary.clone().take(NAMED).map(in_short).collect();
-            let more = match primary.count().saturating_sub(NAMED) {
+            let shown: Vec<String> =
+                primary.clone().take(METRICS_NAMED_MAX).map(in_short).collect();
+            let more = match primary.count().saturating_sub(METRICS_NAMED_MAX) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
@@ -149,7 +150,7 @@ fn times(trial: &Trial, summary: &Summary) -> Option<Bars> {
     };
     Some(Bars {
         title: "Time by kind of task".to_owned(),
-        says: format!(", all tasks of a kind together.{more}"),
+        subtitle: format!(", all tasks of a kind together.{more}"),
         unit: Unit::Seconds,
         bars,
     })

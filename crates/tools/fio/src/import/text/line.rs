@@ -98,7 +98,7 @@ pub(super) fn line(text: &str) -> Option<OutputLine> {
 }
 
 fn line_of_blanks(text: &str) -> Option<OutputLine> {
-    if let Some(line) = furniture(text) {
+    if let Some(line) = decoration(text) {
         return Some(line);
     }
     if text.starts_with('|') || text.starts_with(|letter: char| letter.is_ascii_digit()) {
@@ -139,7 +139,7 @@ pub(super) fn loose_begin(text: &str) -> Option<OutputLine> {
     begin(text.trim(), false).map(OutputLine::ResultHeader)
 }
 
-fn furniture(text: &str) -> Option<OutputLine> {
+fn decoration(text: &str) -> Option<OutputLine> {
     // Before 2.1 without the dash.
     if let Some(version) = text.strip_prefix("fio-").or_else(|| text.strip_prefix("fio ")) {
         let version = version.trim();

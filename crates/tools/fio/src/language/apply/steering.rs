@@ -176,7 +176,7 @@ impl Section {
             | "sqthread_poll_cpu" | "lockmem" | "log_entries" => value.size().map(|_| ())?,
             "allow_file_create" => value.word(&[("1", ())])?,
             "exitall_on_error" => self.extras.exits_on_error = value.switch()?,
-            "stats" => self.extras.tells_stats = value.switch()?,
+            "stats" => self.extras.reports_stats = value.switch()?,
             "uid" => self.extras.running.user = Some(identity(value)?),
             "gid" => self.extras.running.group = Some(identity(value)?),
             "max_latency" => self.extras.max_latency_us = value.time_us(1)?,
