@@ -113,8 +113,7 @@ impl CautionCode {
     pub const fn advice(self) -> &'static str {
         match self {
             Self::CachesNotDropped => {
-                "run as root with --drop-caches each, or compare only with runs that did not drop caches \
-                 either"
+                "run as root with `--drop-caches each`, or compare with runs that kept caches too"
             }
             Self::AppendedToExisting => {
                 "empty the working directory first (`treering lab clean DIR` for what a killed run \
