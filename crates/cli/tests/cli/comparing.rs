@@ -209,7 +209,7 @@ fn trials_of_an_earlier_plan_are_not_pooled_with_those_of_the_newest() {
     ] {
         let typed = [&["report", "--store", file, "--gate"][..], &selected].concat();
         let page = program.run(typed).ends_with(0);
-        let is_named = page.stdout.contains("of an earlier plan: 16");
+        let is_named = page.stdout.contains("of another plan: 16");
         assert!(is_named || selected[0] == "--plan", "{page}");
     }
 }

@@ -1,6 +1,6 @@
 //! Headline metrics of each job: throughput and latency.
 
-use crate::language::{Direction, UnifiedReporting};
+use crate::language::{Direction, Section, UnifiedReporting};
 use treering_model::metrics::fio::{
     DIRECTION_COMPLETION_NANOSECONDS, DIRECTION_LATENCY_NANOSECONDS,
 };
@@ -19,15 +19,15 @@ const DECIDING: &str = "p99";
 
 /// Traits of the section of a row, on which it depends what decides a comparison.
 #[derive(Clone, Copy, Debug, Default)]
-struct RowTraits {
+pub(super) struct RowTraits {
     /// True if the directions are added up, as by `unified_rw_reporting=mixed`.
-    is_mixed: bool,
+    pub is_mixed: bool,
     /// True if the section is slowed by a rate or by pauses, so that latencies decide.
-    is_paced: bool,
+    pub is_paced: bool,
     /// True if the section syncs between its writes.
-    syncs: bool,
+    pub syncs: bool,
     /// True if these syncs decide by themselves.
-    has_own_syncs: bool,
+    pub has_own_syncs: bool,
 }
 
 /// Adds up a run, each row of the report by itself.
@@ -44,27 +44,30 @@ pub(super) struct Headline {
 
 impl Headline {
     pub(super) fn new(plan: &RunPlan) -> Self {
-        let names = plan.workers.iter().map(|worker| worker.job.name.as_str());
-        let mut headline = Self::from_rows(plan.rows().into_iter().zip(names));
         let is_classic = plan.namespace.classic;
         let are_several = plan.jobs.len() > 1;
-        for (&row, worker) in headline.rows.iter().zip(&plan.workers) {
-            let (job, row) = (&worker.job, &mut headline.traits[row]);
-            row.is_mixed |= is_classic && job.extras.unified == UnifiedReporting::Mixed;
-            row.is_paced |= !is_classic && job.is_paced();
-            row.syncs |= job.syncs_often();
-            row.has_own_syncs |= !is_classic && are_several && job.fsync + job.fdatasync > 0;
-        }
-        headline
+        let traits = |job: &Section| RowTraits {
+            is_mixed: is_classic && job.extras.unified == UnifiedReporting::Mixed,
+            is_paced: !is_classic && job.is_paced(),
+            syncs: job.syncs_often(),
+            has_own_syncs: !is_classic && are_several && job.fsync + job.fdatasync > 0,
+        };
+        let jobs = plan.workers.iter().map(|worker| &worker.job);
+        let clones = plan.rows().into_iter().zip(jobs);
+        Self::from_rows(clones.map(|(row, job)| (row, job.name.as_str(), traits(job))))
     }
 
-    /// Builds the rows from the row number and job name of each clone.
-    pub(super) fn from_rows<'n>(clones: impl Iterator<Item = (usize, &'n str)>) -> Self {
+    /// Builds the rows from the row number, job name and section of each clone.
+    pub(super) fn from_rows<'n>(clones: impl Iterator<Item = (usize, &'n str, RowTraits)>) -> Self {
         let mut rows = Vec::new();
         let mut names: Vec<&str> = Vec::new();
-        for (row, name) in clones {
+        let mut traits: Vec<RowTraits> = Vec::new();
+        for (row, name, of_section) in clones {
             if row >= names.len() {
                 names.push(name);
+                traits.push(of_section);
+            } else {
+                traits[row].merge(of_section);
             }
             rows.push(row);
         }
@@ -78,7 +81,7 @@ impl Headline {
             ((*name).to_owned(), format!("{name}.{number}"))
         };
         let names: Vec<(String, String)> = names.iter().enumerate().map(unique).collect();
-        let (traits, sums) = (vec![RowTraits::default(); names.len()], vec![None; names.len()]);
+        let sums = vec![None; names.len()];
         Self { rows, names, traits, sums, cpu_ns: 0 }
     }
 
@@ -135,9 +138,10 @@ impl Headline {
                 let done = &sum.directions[direction.place()];
                 requests += done.requests;
                 let latencies = latencies(name, word, done);
-                let by_rate = decides && !traits.is_mixed && !traits.is_decided_by(&latencies);
+                let latencies = decided_by_p99(latencies, word, decides && traits.is_paced);
+                let by_rate = decides && !traits.is_mixed && !has_primary(&latencies);
                 metrics.extend(rates_of(name, word, &[done], sum.clones, by_rate));
-                metrics.extend(decided_by_p99(latencies, word, decides && traits.is_paced));
+                metrics.extend(latencies);
             }
             metrics.extend(syncs(name, sum, decides && traits.has_own_syncs));
             if traits.is_mixed {
@@ -173,13 +177,8 @@ impl Headline {
         let rows = || self.names.iter().enumerate().filter(|(_, (other, _))| other == job);
         let clones: Vec<&Tally> = rows().filter_map(|(row, _)| self.sums[row].as_ref()).collect();
         let count = clones.iter().map(|sum| sum.clones).sum();
-        let is = |of: &dyn Fn(&RowTraits) -> bool| rows().any(|(row, _)| of(&self.traits[row]));
-        let traits = RowTraits {
-            is_mixed: is(&|row| row.is_mixed),
-            is_paced: is(&|row| row.is_paced),
-            syncs: is(&|row| row.syncs),
-            has_own_syncs: is(&|row| row.has_own_syncs),
-        };
+        let mut traits = RowTraits::default();
+        rows().for_each(|(row, _)| traits.merge(self.traits[row]));
         // Latencies of all clones together are needed only where they decide.
         let together = (traits.is_paced || traits.has_own_syncs).then(|| {
             let mut sum = Tally { clones: 0, ..Tally::default() };
@@ -191,10 +190,10 @@ impl Headline {
                 clones.iter().map(|sum| &sum.directions[direction.place()]).collect();
             let sum = together.as_ref().filter(|_| traits.is_paced);
             let latencies = sum.map(|sum| latencies(job, word, &sum.directions[direction.place()]));
-            let latencies = latencies.unwrap_or_default();
-            let by_rate = !traits.is_mixed && !traits.is_decided_by(&latencies);
+            let latencies = decided_by_p99(latencies.unwrap_or_default(), word, true);
+            let by_rate = !traits.is_mixed && !has_primary(&latencies);
             metrics.extend(rates_of(job, word, &directions, count, by_rate));
-            metrics.extend(decided_by_p99(latencies, word, true));
+            metrics.extend(latencies);
         }
         if let Some(sum) = together.filter(|_| traits.has_own_syncs) {
             metrics.extend(syncs(job, &sum, true));
@@ -209,10 +208,17 @@ impl Headline {
 }
 
 impl RowTraits {
-    /// True if these latencies decide, and not the throughput, which the job itself limits.
-    fn is_decided_by(self, latencies: &[Metric]) -> bool {
-        self.is_paced && !latencies.is_empty()
+    /// Adds the traits of another section that shares the row.
+    const fn merge(&mut self, other: Self) {
+        self.is_mixed |= other.is_mixed;
+        self.is_paced |= other.is_paced;
+        self.syncs |= other.syncs;
+        self.has_own_syncs |= other.has_own_syncs;
     }
+}
+
+fn has_primary(metrics: &[Metric]) -> bool {
+    metrics.iter().any(|metric| metric.primary)
 }
 
 /// Latencies of which the p99 from submission decides, if `decides` is true.

@@ -44,6 +44,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
         labels: &mut labels,
         keeper: keeper.as_mut(),
         check: check.as_mut(),
+        began_unix_ms: clock::trial_unix_ms(),
         rows: Vec::new(),
     };
     let read = files.iter().try_for_each(|file| importing.read(file));
@@ -65,6 +66,7 @@ struct ImportRun<'i> {
     labels: &'i mut dyn Iterator<Item = String>,
     keeper: Option<&'i mut TrialImporter>,
     check: Option<&'i mut StrictCheck>,
+    began_unix_ms: i64,
     /// A row for each output so far.
     rows: Vec<ImportedRow>,
 }
@@ -125,8 +127,10 @@ impl ImportRun<'_> {
             is_exported: matches!(content, ImportedTrial::Own(_)),
             again: self.args.again,
         };
-        let now_unix_ms = clock::trial_unix_ms();
-        let (trial, table) = completed_trial(content, outline, file, &label, now_unix_ms);
+        // Trials without a date have the order of their outputs.
+        let place = i64::try_from(self.rows.len()).unwrap_or(i64::MAX);
+        let undated_unix_ms = self.began_unix_ms.saturating_add(place);
+        let (trial, table) = completed_trial(content, outline, file, &label, undated_unix_ms);
         if self.check.is_some() {
             stored.add(&trial, &table);
         }

@@ -21,6 +21,7 @@ use super::namespace::{Namespace, directory};
 use super::options::{JOB_FILE, NATIVE};
 pub use program::installed;
 use program::{Fio, NAME, OPTION};
+use reported::traits;
 use session::ForeignSession;
 
 /// Keys that limit the time of a job.
@@ -215,8 +216,13 @@ impl Job for ForeignJob {
         if let Some(native) = &self.native {
             return native.foreseen_metrics(facts);
         }
-        let names = self.jobs.iter().map(|job| job.section.name.as_str());
-        Headline::from_rows(names.enumerate()).foreseen(self.jobs.iter().map(directions))
+        let are_several = self.jobs.len() > 1;
+        let sections = self
+            .jobs
+            .iter()
+            .map(|job| (job.section.name.as_str(), traits(&job.settings, are_several)));
+        let rows = sections.enumerate().map(|(row, (name, traits))| (row, name, traits));
+        Headline::from_rows(rows).foreseen(self.jobs.iter().map(directions))
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
