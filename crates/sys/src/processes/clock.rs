@@ -23,6 +23,9 @@ const ANCHORED_NS: u64 = 1_000_000;
 /// Most ticks between the readings of the counter around one of the clock: more of them mean that
 /// the thread was interrupted in between.
 const UNINTERRUPTED_TICKS: u64 = 2_000;
+/// Part of the rate by which a new measurement may differ; a counter that ran on or began anew
+/// while the machine slept differs by more.
+const RATE_TOLERANCE: u64 = 100;
 /// Attempts to read the clock and the counter together.
 const ATTEMPTS: u32 = 3;
 
@@ -102,10 +105,16 @@ impl CallClock {
         }
         let rate = (u128::from(passed_ns) << 32) / u128::from(ticks);
         let fresh = u128::from(ANCHORED_NS) * u128::from(ticks) / u128::from(passed_ns);
-        if let (Ok(rate), Ok(fresh_ticks)) = (u64::try_from(rate), u64::try_from(fresh)) {
-            self.anchor = (tick, now_ns);
-            (self.rate, self.fresh_ticks) = (rate, fresh_ticks);
+        let (Ok(rate), Ok(fresh_ticks)) = (u64::try_from(rate), u64::try_from(fresh)) else {
+            return;
+        };
+        if self.rate > 0 && rate.abs_diff(self.rate) > self.rate / RATE_TOLERANCE {
+            // Measured anew from here on; until then each reading is one of the clock.
+            (self.first, self.rate) = (Some((tick, now_ns)), 0);
+            return;
         }
+        self.anchor = (tick, now_ns);
+        (self.rate, self.fresh_ticks) = (rate, fresh_ticks);
     }
 }
 
@@ -144,6 +153,23 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(2));
         let passed = monotonic_ns() - began;
         assert!((2_000_000..10_000_000_000).contains(&passed), "{passed}");
+    }
+
+    #[test]
+    fn a_counter_that_ran_on_or_began_anew_is_measured_anew() {
+        for tick_after in [3_600_000_000_000, 5] {
+            let mut clock = CallClock { counts: true, ..CallClock::new() };
+            // Three ticks a nanosecond.
+            for ms in 0..=5 {
+                clock.anchor_at(1_000 + ms * 3_000_000, ms * 1_000_000);
+            }
+            assert_eq!((clock.rate, clock.fresh_ticks), ((1_u64 << 32) / 3, 3_000_000));
+            clock.fresh_ticks = 0;
+            clock.anchor_at(tick_after, 6_000_000);
+            assert_eq!(clock.fresh_ticks, 0);
+            clock.anchor_at(tick_after + 3_000_000, 7_000_000);
+            assert_eq!((clock.rate, clock.fresh_ticks), ((1_u64 << 32) / 3, 3_000_000));
+        }
     }
 
     #[test]

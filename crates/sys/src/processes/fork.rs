@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -47,11 +47,15 @@ impl ForkGate {
 
     /// Waits in a child until the parent has dropped the gate.
     fn pass(&self) {
-        // SAFETY: this is the child's own copy of the descriptor; it is not used again, since the
-        // child exits without destructors.
-        unsafe { libc::close(self.hold.as_raw_fd()) };
-        // Nobody writes: the read returns when the last write end is closed.
-        let _ended = retry_on_intr(|| rustix::io::read(&self.wait, &mut [0]));
+        let _opened = retry_on_intr(|| poll(&mut [PollFd::new(&self.wait, PollFlags::IN)], None));
+    }
+}
+
+impl Drop for ForkGate {
+    /// Opens the gate by a byte that nobody reads. The end of the pipe would not do: processes
+    /// forked meanwhile by another thread hold it, too, and may wait for a gate themselves.
+    fn drop(&mut self) {
+        let _a_new_pipe_has_room = rustix::io::write(&self.hold, b".");
     }
 }
 
@@ -280,6 +284,17 @@ mod tests {
         assert_eq!(ends[1], ForkEnd::Answered(Vec::new()));
         assert_eq!(ends[2], ForkEnd::Lost("it ended with code 70".to_owned()));
         assert_eq!(ends[3], ForkEnd::Lost("it was killed by signal 9".to_owned()));
+    }
+
+    #[test]
+    fn gates_open_though_waiting_children_of_another_run_hold_their_pipes() {
+        let (one, other) = (ForkGate::new().unwrap(), ForkGate::new().unwrap());
+        let children = [&one, &other].map(|gate| fork_worker(Some(gate), || vec![1]).unwrap());
+        drop(one);
+        let [first, second] = children;
+        assert_eq!(end_all(vec![first]), [ForkEnd::Answered(vec![1])]);
+        drop(other);
+        assert_eq!(end_all(vec![second]), [ForkEnd::Answered(vec![1])]);
     }
 
     #[test]

@@ -26,6 +26,16 @@ impl std::fmt::Debug for Uring {
     }
 }
 
+impl Drop for Uring {
+    /// Lets go of the registered files now: the kernel takes a closed ring apart later, and until
+    /// then these files would keep their filesystem mounted.
+    fn drop(&mut self) {
+        if self.has_table {
+            let _no_table_is_left = self.ring.submitter().unregister_files();
+        }
+    }
+}
+
 fn errno(error: &std::io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }

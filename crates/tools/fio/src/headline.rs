@@ -22,8 +22,9 @@ const DECIDING: &str = "p99";
 pub(super) struct RowTraits {
     /// True if the directions are added up, as by `unified_rw_reporting=mixed`.
     pub is_mixed: bool,
-    /// True if the section is slowed by a rate or by pauses, so that latencies decide.
-    pub is_paced: bool,
+    /// For each direction, true if the section is slowed by a rate or by pauses, so that latencies
+    /// decide.
+    pub paced: [bool; 3],
     /// True if the section syncs between its writes.
     pub syncs: bool,
     /// True if these syncs decide by themselves.
@@ -48,9 +49,12 @@ impl Headline {
         let are_several = plan.jobs.len() > 1;
         let traits = |job: &Section| RowTraits {
             is_mixed: is_classic && job.extras.unified == UnifiedReporting::Mixed,
-            is_paced: !is_classic && job.is_paced(),
+            paced: if is_classic { [false; 3] } else { job.paced() },
             syncs: job.syncs_often(),
-            has_own_syncs: !is_classic && are_several && job.fsync + job.fdatasync > 0,
+            has_own_syncs: !is_classic
+                && are_several
+                && job.rw.writes
+                && job.fsync + job.fdatasync > 0,
         };
         let jobs = plan.workers.iter().map(|worker| &worker.job);
         let clones = plan.rows().into_iter().zip(jobs);
@@ -138,7 +142,8 @@ impl Headline {
                 let done = &sum.directions[direction.place()];
                 requests += done.requests;
                 let latencies = latencies(name, word, done);
-                let latencies = decided_by_p99(latencies, word, decides && traits.is_paced);
+                let by_latency = decides && traits.paced[direction.place()];
+                let latencies = decided_by_p99(latencies, word, by_latency);
                 let by_rate = decides && !traits.is_mixed && !has_primary(&latencies);
                 metrics.extend(rates_of(name, word, &[done], sum.clones, by_rate));
                 metrics.extend(latencies);
@@ -180,7 +185,8 @@ impl Headline {
         let mut traits = RowTraits::default();
         rows().for_each(|(row, _)| traits.merge(self.traits[row]));
         // Latencies of all clones together are needed only where they decide.
-        let together = (traits.is_paced || traits.has_own_syncs).then(|| {
+        let is_paced = traits.paced.contains(&true);
+        let together = (is_paced || traits.has_own_syncs).then(|| {
             let mut sum = Tally { clones: 0, ..Tally::default() };
             clones.iter().for_each(|clone| sum.merge(clone));
             sum
@@ -188,7 +194,7 @@ impl Headline {
         for (direction, word) in Direction::ALL.into_iter().zip(Direction::NAMES) {
             let directions: Vec<&DirectionTally> =
                 clones.iter().map(|sum| &sum.directions[direction.place()]).collect();
-            let sum = together.as_ref().filter(|_| traits.is_paced);
+            let sum = together.as_ref().filter(|_| traits.paced[direction.place()]);
             let latencies = sum.map(|sum| latencies(job, word, &sum.directions[direction.place()]));
             let latencies = decided_by_p99(latencies.unwrap_or_default(), word, true);
             let by_rate = !traits.is_mixed && !has_primary(&latencies);
@@ -209,9 +215,11 @@ impl Headline {
 
 impl RowTraits {
     /// Adds the traits of another section that shares the row.
-    const fn merge(&mut self, other: Self) {
+    fn merge(&mut self, other: Self) {
         self.is_mixed |= other.is_mixed;
-        self.is_paced |= other.is_paced;
+        for (is_paced, other) in self.paced.iter_mut().zip(other.paced) {
+            *is_paced |= other;
+        }
         self.syncs |= other.syncs;
         self.has_own_syncs |= other.has_own_syncs;
     }

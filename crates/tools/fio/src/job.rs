@@ -343,11 +343,15 @@ fn can_work_in_place(jobs: &[Section]) -> Result<(), ConfigError> {
     let makes = |job: &&Section| {
         job.create_on_open
             || job.unlink
+            || job.extras.unlinks_each_pass
             || job.extras.appends
-            || matches!(job.engine, Engine::FileCreate | Engine::FileDelete)
+            || matches!(
+                job.engine,
+                Engine::FileCreate | Engine::FileDelete | Engine::Ftruncate | Engine::Falloc
+            )
     };
     let Some(job) = jobs.iter().find(makes) else { return Ok(()) };
-    let what = format!("[{}] makes, enlarges or removes files", job.name.escape_debug());
+    let what = format!("[{}] makes, resizes or removes files", job.name.escape_debug());
     Err(ConfigError::new(what).hint("leave --in-place out, and the job has files of its own"))
 }
 

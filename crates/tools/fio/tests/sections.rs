@@ -47,7 +47,8 @@ fn primary(job: &dyn Job) -> Vec<String> {
 const DATABASE: &str = "[global]\nsize=64k\nbs=4k\n\
     [log]\nrw=write\nfdatasync=1\n\
     [table]\nrw=randwrite\nfsync=8\nnumjobs=2\n\
-    [scan]\nrw=read\nrate_iops=400\n\
+    [scan]\nrw=read\nrate_iops=400\nfsync=1\n\
+    [mixed]\nrw=randrw\nrate_iops=,400\n\
     [pauses]\nrw=write\nthinktime=100\n\
     [backup]\nrw=read\n";
 
@@ -58,6 +59,8 @@ fn syncs_of_each_section_decide_and_latencies_of_those_that_are_slowed() {
         "log/write_mib_per_second",
         "log/sync_latency_p99_nanoseconds",
         "scan/read_latency_p99_nanoseconds",
+        "mixed/read_mib_per_second",
+        "mixed/write_latency_p99_nanoseconds",
         "pauses/write_latency_p99_nanoseconds",
         "backup/read_mib_per_second",
         "table/write_mib_per_second",
@@ -102,9 +105,18 @@ fn a_job_in_place_leads_nowhere_else_and_makes_no_files() {
         let refused = job(&text, &[("in-place", "true")]).err().unwrap();
         assert!(refused.contains("outside of the directory"), "{directory}: {refused}");
     }
-    for makes in ["create_on_open=1", "unlink=1", "file_append=1", "ioengine=filedelete"] {
+    let makes = [
+        "create_on_open=1",
+        "unlink=1",
+        "unlink_each_loop=1",
+        "file_append=1",
+        "ioengine=filedelete",
+        "ioengine=ftruncate",
+        "ioengine=falloc",
+    ];
+    for makes in makes {
         let text = format!("[a]\nrw=write\nsize=4k\nfilename=hosts\n{makes}\n");
         let refused = job(&text, &[("in-place", "true")]).err().unwrap();
-        assert!(refused.contains("makes, enlarges or removes files"), "{makes}: {refused}");
+        assert!(refused.contains("makes, resizes or removes files"), "{makes}: {refused}");
     }
 }

@@ -268,7 +268,11 @@ impl SyncCaller {
             Call::SyncRange { file, start, bytes, flags } => {
                 sync_range(self.file(file)?, start, bytes, flags)?;
             }
-            Call::Forget { file, start, bytes } => forget(self.file(file)?, start, bytes)?,
+            Call::Forget { file, start, bytes } => {
+                // Mapped pages stay in the page cache.
+                self.retired.clear();
+                forget(self.file(file)?, start, bytes)?;
+            }
             Call::Advise { file, start, bytes, random } => {
                 advise(self.file(file)?, start, bytes, random)?;
             }

@@ -475,12 +475,14 @@ impl Section {
 
     /// True if the job syncs between its writes.
     pub(crate) const fn syncs_often(&self) -> bool {
-        self.fsync + self.fdatasync + self.extras.range_sync.every > 0
+        self.rw.writes && self.fsync + self.fdatasync + self.extras.range_sync.every > 0
     }
 
-    /// True if a rate or pauses limit the throughput.
-    pub(crate) fn is_paced(&self) -> bool {
-        self.think.us > 0 || self.rate.iter().chain(&self.rate_iops).any(|rate| *rate > 0)
+    /// For each direction, true if a rate or pauses limit the throughput.
+    pub(crate) fn paced(&self) -> [bool; 3] {
+        let is_paced =
+            |place: usize| self.think.us > 0 || self.rate[place] > 0 || self.rate_iops[place] > 0;
+        [0, 1, 2].map(is_paced)
     }
 
     /// True if the job repeats until its runtime is over.

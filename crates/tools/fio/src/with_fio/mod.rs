@@ -15,13 +15,12 @@ use treering_script::{
     ConfigError, Footprint, Job, OutlineLine, RunRequest, Session, Settings, TargetFacts,
 };
 
-use super::headline::Headline;
+use super::headline::{Headline, RowTraits};
 use super::job::{FileJob, Source, refuse_leftovers};
 use super::namespace::{Namespace, directory};
 use super::options::{JOB_FILE, NATIVE};
 pub use program::installed;
 use program::{Fio, NAME, OPTION};
-use reported::traits;
 use session::ForeignSession;
 
 /// Keys that limit the time of a job.
@@ -155,6 +154,31 @@ fn directions(job: &RelayedJob) -> Vec<Direction> {
     Direction::ALL.into_iter().filter(has).collect()
 }
 
+/// Traits of a section by its settings; `are_several` if the file has further sections.
+fn traits(job: &RelayedJob, are_several: bool) -> RowTraits {
+    let value = |name: &str| {
+        let setting = job.settings.iter().rev().find(|(key, _)| key == name);
+        setting.and_then(|(_, value)| value.as_deref()).unwrap_or("")
+    };
+    let is_number = |value: &str| value.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
+    // One value is for all directions.
+    let is_paced = |name: &str, place: usize| {
+        let values: Vec<&str> = value(name).split(',').collect();
+        let own = if values.len() == 1 { values.first() } else { values.get(place) };
+        own.is_some_and(|own| is_number(own))
+    };
+    let pauses = is_number(value("thinktime"));
+    let writes = directions(job).contains(&Direction::Write);
+    let has_syncs = writes && ["fsync", "fdatasync"].iter().any(|name| is_number(value(name)));
+    RowTraits {
+        is_mixed: false,
+        paced: [0, 1, 2]
+            .map(|place| pauses || is_paced("rate", place) || is_paced("rate_iops", place)),
+        syncs: has_syncs || writes && is_number(value("sync_file_range")),
+        has_own_syncs: has_syncs && are_several,
+    }
+}
+
 /// Settings of the jobs, each job under a unique name.
 fn contents(jobs: &[RelayedJob]) -> Vec<(String, String)> {
     let mut contents = Vec::new();
@@ -217,10 +241,8 @@ impl Job for ForeignJob {
             return native.foreseen_metrics(facts);
         }
         let are_several = self.jobs.len() > 1;
-        let sections = self
-            .jobs
-            .iter()
-            .map(|job| (job.section.name.as_str(), traits(&job.settings, are_several)));
+        let sections =
+            self.jobs.iter().map(|job| (job.section.name.as_str(), traits(job, are_several)));
         let rows = sections.enumerate().map(|(row, (name, traits))| (row, name, traits));
         Headline::from_rows(rows).foreseen(self.jobs.iter().map(directions))
     }

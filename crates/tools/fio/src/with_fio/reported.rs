@@ -6,9 +6,10 @@ use crate::report::{self, Job, Statistic};
 use treering_model::{CpuTime, Latency, Op, OpTotals, PhaseTotals, TaskTotals};
 use treering_script::{ProgramEnd, ReportedPhase};
 
-use super::super::headline::{Headline, RowTraits};
+use super::super::headline::Headline;
 use super::super::histogram::{BUCKETS, bucket};
 use super::super::tally::{DirectionTally, Latencies, Stat, Tally};
+use super::traits;
 
 /// Converted results.
 #[derive(Debug, Default)]
@@ -67,7 +68,7 @@ pub(super) fn reported(
     let rows = rows(&clones, jobs).into_iter().zip(&clones);
     let rows = rows.map(|(row, clone)| {
         let job = &jobs[clone.job];
-        (row, job.section.name.as_str(), traits(&job.settings, jobs.len() > 1))
+        (row, job.section.name.as_str(), traits(job, jobs.len() > 1))
     });
     let mut headline = Headline::from_rows(rows);
     for (number, (task, tally)) in tasks.iter().zip(&tallies).enumerate() {
@@ -123,26 +124,6 @@ fn phases(
         tasks.iter_mut().for_each(|task| task.began_ns = began_ns);
     }
     phases
-}
-
-/// Traits of a section with these settings; `are_several` if the file has further sections.
-pub(super) fn traits(settings: &[(String, Option<String>)], are_several: bool) -> RowTraits {
-    let is_set = |names: &[&str]| {
-        names.iter().any(|name| {
-            let value = settings
-                .iter()
-                .rev()
-                .find_map(|(key, value)| if key == name { value.as_deref() } else { None });
-            value.is_some_and(|value| value.bytes().any(|byte| (b'1'..=b'9').contains(&byte)))
-        })
-    };
-    let has_syncs = is_set(&["fsync", "fdatasync"]);
-    RowTraits {
-        is_mixed: false,
-        is_paced: is_set(&["thinktime", "rate", "rate_iops"]),
-        syncs: has_syncs || is_set(&["sync_file_range"]),
-        has_own_syncs: has_syncs && are_several,
-    }
 }
 
 /// True if these settings, read in order as fio does, bypass the page cache.
