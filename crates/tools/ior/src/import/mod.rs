@@ -142,9 +142,7 @@ impl ParsedRun {
             }
             // A second table without a launch line before it is another run, as when two tables
             // are pasted one after the other; a script of tests has a table for each test.
-            OutputLine::Heading => {
-                !has_summary && (self.rows.is_empty() || self.version.is_some())
-            }
+            OutputLine::Heading => !has_summary && (self.rows.is_empty() || self.version.is_some()),
             OutputLine::Columns(_) => self.columns.is_empty(),
             _ => true,
         }
