@@ -72,7 +72,7 @@ impl Importer for IorImporter {
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
-        // Tables are shown without what is above them. Rows without a heading are refused by `read`.
+        // Tables are shown without what is above them; `read` refuses rows without a heading.
         matches!(
             line(log.line(at)),
             Some(
