@@ -36,8 +36,12 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     check(settings, &jobs)?;
     let shown = settings.flag("show-options").then(|| show(&jobs));
     let plan = RunPlan::classic(settings, jobs)?;
-    // The original makes the directories of files, but none of those that are named as such.
-    let names_directory = plan.jobs.iter().any(|job| !job.directories.is_empty());
+    // The original makes the directories of files, but none of those that are named as such. A
+    // slash in the name of a job is part of the names of its files.
+    let names_directory = plan.jobs.iter().any(|job| {
+        let is_beneath = job.heading.title.contains('/') && job.filenames.is_empty();
+        !job.directories.is_empty() && !is_beneath
+    });
     let mut roots: Vec<PathBuf> = plan.namespace.directories.iter().map(PathBuf::from).collect();
     if roots.is_empty() {
         // All files are devices.

@@ -41,7 +41,7 @@ fn run(job: &dyn Job, dir: &Path) -> Result<(), String> {
 
 fn primary(job: &dyn Job) -> Vec<String> {
     let metrics = job.foreseen_metrics(&TargetFacts::unknown());
-    metrics.iter().filter(|one| one.primary).map(|one| one.full_name()).collect()
+    metrics.iter().filter(|one| one.primary).map(treering_model::Metric::full_name).collect()
 }
 
 const DATABASE: &str = "[global]\nsize=64k\nbs=4k\n\
@@ -76,23 +76,23 @@ fn syncs_of_each_section_decide_and_latencies_of_those_that_are_slowed() {
 fn a_job_in_place_works_on_the_files_that_are_there_and_makes_none() {
     let dir = temp_dir();
     fs::create_dir(dir.path().join("db")).unwrap();
-    fs::write(dir.path().join("db/pages"), [1; 1 << 16]).unwrap();
+    fs::write(dir.path().join("db/pages"), vec![1; 1 << 16]).unwrap();
     let text = "[global]\nfilename=db/pages\nsize=64k\nbs=4k\n[read]\nrw=randread\n";
     let reads = job(text, &[("in-place", "true")]).unwrap();
     assert_eq!(reads.existing_files(), Some(ExistingFiles::Read));
     run(reads.as_ref(), dir.path()).unwrap();
-    assert_eq!(fs::read(dir.path().join("db/pages")).unwrap(), [1; 1 << 16]);
+    assert_eq!(fs::read(dir.path().join("db/pages")).unwrap(), vec![1; 1 << 16]);
     let text = "[here]\nfilename=page\nsize=64k\nbs=4k\nrw=randwrite\nfsync=4\n";
     let writes = job(text, &[("in-place", "true")]).unwrap();
     assert_eq!(writes.existing_files(), Some(ExistingFiles::Rewritten));
     let missing = run(writes.as_ref(), dir.path()).unwrap_err();
     assert!(missing.contains("its file page is missing or too short"), "{missing}");
-    fs::write(dir.path().join("page"), [1; 1 << 15]).unwrap();
+    fs::write(dir.path().join("page"), vec![1; 1 << 15]).unwrap();
     let short = run(writes.as_ref(), dir.path()).unwrap_err();
     assert!(short.contains("its file page is missing or too short"), "{short}");
-    fs::write(dir.path().join("page"), [1; 1 << 16]).unwrap();
+    fs::write(dir.path().join("page"), vec![1; 1 << 16]).unwrap();
     run(writes.as_ref(), dir.path()).unwrap();
-    assert_ne!(fs::read(dir.path().join("page")).unwrap(), [1; 1 << 16]);
+    assert_ne!(fs::read(dir.path().join("page")).unwrap(), vec![1; 1 << 16]);
     let mut names: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|it| it.unwrap()).collect();
     names.sort_by_key(fs::DirEntry::file_name);
     assert_eq!(names.iter().map(fs::DirEntry::file_name).collect::<Vec<_>>(), ["db", "page"]);

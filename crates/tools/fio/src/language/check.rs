@@ -163,10 +163,6 @@ fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
     let job = &*job;
     let refuse = |what: &str, right: &str| refused(job, to, what, right);
     check_zones(job, zones, bytes, to)?;
-    let is_path = job.heading.title.contains('/') && job.filenames.is_empty();
-    if is_path && !job.directories.is_empty() {
-        return refuse("the name has a slash", "the files are named after the job");
-    }
     if job.size.is_none()
         && job.file_size.is_none()
         && job.filenames.is_empty()

@@ -72,10 +72,15 @@ impl Importer for IorImporter {
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
-        // Tables are shown without what is above them.
+        // Tables are shown without what is above them; `read` refuses rows without a heading.
         matches!(
             line(log.line(at)),
-            Some(OutputLine::Version(_) | OutputLine::Heading | OutputLine::Columns(_))
+            Some(
+                OutputLine::Version(_)
+                    | OutputLine::Heading
+                    | OutputLine::Columns(_)
+                    | OutputLine::Row(_)
+            )
         )
     }
 
@@ -94,6 +99,11 @@ impl Importer for IorImporter {
             }
         }
         let mut remarks = stretch.remarks();
+        if run.has_bare_rows() {
+            let what = "rows of ior without the line that names their columns".to_owned();
+            remarks.push(Remark { line: at + 1, what });
+            return ParsedOutputs { end: stretch.end(), outputs: Vec::new(), remarks };
+        }
         let trial = run.trial();
         if trial.is_none() {
             let message =
@@ -119,6 +129,7 @@ struct ParsedRun {
     removals: Vec<f64>,
     columns: Vec<String>,
     summaries: Vec<SummaryRow>,
+    has_heading: bool,
 }
 
 impl ParsedRun {
@@ -129,10 +140,18 @@ impl ParsedRun {
             OutputLine::Version(_) => {
                 self.version.is_none() && self.rows.is_empty() && self.columns.is_empty()
             }
-            OutputLine::Heading => !has_summary,
+            // A second table without a launch line before it is another run, as when two tables
+            // are pasted one after the other; a script of tests has a table for each test.
+            OutputLine::Heading => !has_summary && (self.rows.is_empty() || self.version.is_some()),
             OutputLine::Columns(_) => self.columns.is_empty(),
             _ => true,
         }
+    }
+
+    /// True if nothing says what the columns of the rows are: no version, no heading, no summary.
+    fn has_bare_rows(&self) -> bool {
+        let is_named = self.has_heading || self.version.is_some() || !self.summaries.is_empty();
+        !is_named && !self.rows.is_empty()
     }
 
     fn take(&mut self, parsed: OutputLine) {
@@ -152,7 +171,8 @@ impl ParsedRun {
             OutputLine::Removed(seconds) => self.removals.push(seconds),
             OutputLine::Columns(names) => self.columns = names,
             OutputLine::Summary(summary) => self.summaries.push(summary),
-            OutputLine::Heading | OutputLine::Furniture => {}
+            OutputLine::Heading => self.has_heading = true,
+            OutputLine::Furniture => {}
         }
     }
 

@@ -80,3 +80,24 @@ fn consecutive_runs_are_separate() {
     let twice = format!("{IOR}\nsome words\n{IOR}");
     assert_eq!(import(twice.as_bytes()).found.len(), 2);
 }
+
+#[test]
+fn two_tables_pasted_without_launch_lines_are_two_trials() {
+    let is_table = |line: &&str| {
+        ["access ", "------", "write  ", "read  "].iter().any(|begin| line.starts_with(begin))
+    };
+    let rows: Vec<&str> = IOR.lines().take_while(|line| !line.starts_with("Summary")).collect();
+    let table: Vec<&str> = rows.into_iter().filter(is_table).collect();
+    let table = table.join("\n");
+    let imported = import(format!("{table}\n\n{table}\n").as_bytes());
+    assert_eq!(imported.found.len(), 2);
+}
+
+#[test]
+fn rows_without_a_heading_are_a_near_miss() {
+    let rows: Vec<&str> = IOR.lines().filter(|line| line.ends_with("   ")).collect();
+    let imported = import(rows.join("\n").as_bytes());
+    assert!(imported.found.is_empty());
+    let told = "rows of ior without the line that names their columns";
+    assert!(imported.remarks.iter().any(|remark| remark.what == told), "{:?}", imported.remarks);
+}
