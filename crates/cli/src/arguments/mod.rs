@@ -530,6 +530,12 @@ fn with_next_step(mut refused: clap::Error, typed: &[OsString]) -> clap::Error {
         refused.insert(ContextKind::Suggested, tips);
         return refused;
     }
+    if refused.kind() == ErrorKind::UnknownArgument
+        && let Some(tip) = option_before_verb(typed)
+    {
+        refused.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        return refused;
+    }
     let context = |kind| refused.get(kind);
     let (Some(ContextValue::String(typed)), Some(ContextValue::Strings(suggested))) =
         (context(ContextKind::InvalidSubcommand), context(ContextKind::SuggestedSubcommand))
@@ -540,6 +546,16 @@ fn with_next_step(mut refused: clap::Error, typed: &[OsString]) -> clap::Error {
     let nearest = nearest.first().map(|verb| (*verb).to_owned()).into_iter().collect();
     refused.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(nearest));
     refused
+}
+
+/// Tip for a command line whose options stand before the verb: the same words in their order.
+fn option_before_verb(typed: &[OsString]) -> Option<String> {
+    let words: Vec<&str> = typed.iter().skip(1).map(|word| word.to_str()).collect::<Option<_>>()?;
+    let is_verb = |word: &&str| command(&[]).find_subcommand(word).is_some();
+    let place = words.iter().position(is_verb).filter(|_| words[0].starts_with('-'))?;
+    let (options, tail) = (&words[..place], &words[place..]);
+    let right: Vec<String> = tail.iter().chain(options).map(|word| quoted(word)).collect();
+    Some(format!("options stand after the verb: treering {}", right.join(" ")))
 }
 
 /// The exit code for a command line that is wrong: the imitated tool's own, where one is meant.
