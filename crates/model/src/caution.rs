@@ -113,8 +113,8 @@ impl CautionCode {
     pub const fn advice(self) -> &'static str {
         match self {
             Self::CachesNotDropped => {
-                "run as root with --drop-caches each, or compare only with runs that did not drop caches \
-                 either"
+                "run as root with --drop-caches each, or compare only with runs that did not drop \
+                 caches either"
             }
             Self::AppendedToExisting => {
                 "empty the working directory first (`treering lab clean DIR` for what a killed run \
@@ -143,16 +143,13 @@ impl CautionCode {
                  past them (directio of a profile, direct=1 of fio), or work on twice as much data \
                  as there is memory"
             }
-            Self::TooShort => {
-                "count the writing too (compilebench: --sync each, fio: end_fsync=1), or run for \
-                 longer than a minute: more runs, files or time"
-            }
             Self::Misaligned => {
                 "make it anew from a whole MiB on: `parted -a optimal DISK mkpart NAME 1MiB 100%` \
                  (all of it is lost)"
             }
-            Self::Handicapped => "leave --handicap out: it is there to test the verdicts",
-            Self::NamesCollided
+            Self::Handicapped
+            | Self::NamesCollided
+            | Self::TooShort
             | Self::FlushesDecide
             | Self::VersionUnknown
             | Self::OtherwiseThanRecorded
@@ -185,6 +182,11 @@ impl CautionCode {
     /// Advice on cautions about the workload.
     const fn advice_about_workload(self) -> &'static str {
         match self {
+            Self::Handicapped => "leave --handicap out: it is there to test the verdicts",
+            Self::TooShort => {
+                "count the writing too (compilebench: --sync each, fio: end_fsync=1), or run for \
+                 longer than a minute: more runs, files or time"
+            }
             Self::NamesCollided => "use longer names or more random characters",
             Self::FlushesDecide => {
                 "compare the time of a pass and the latency of each operation, and use throughput \

@@ -86,7 +86,8 @@ pub(crate) struct LoadArgs {
     /// 99.9 % of the requests are to end within this time.
     #[arg(long, value_name = "TIME", value_parser = latency)]
     pub(crate) p999: Option<Duration>,
-    /// Seconds of a probe; longer at low rates, until at least five requests are expected to be slower than each percentile.
+    /// Seconds of a probe; longer at low rates, until at least five requests are expected to be
+    /// slower than each percentile.
     #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = period)]
     pub(crate) duration: Duration,
     /// Seconds before each probe at its rate, which do not count.
