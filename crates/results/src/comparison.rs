@@ -135,7 +135,7 @@ impl<'s> StoredComparison<'s> {
         }
         let trials = &self.trials;
         let environment = environment(&trials.baseline, &trials.contenders);
-        let repeat = repeat(&trials.baseline, &trials.contenders);
+        let repeat = repeat(&trials.baseline, &trials.contenders, options.store);
         let origin = self.origin(options)?;
         let view = ComparisonView {
             command: &again(&self.request, options.store, &self.variants),

@@ -71,6 +71,23 @@ impl ComparisonRequest {
         Ok(summaries)
     }
 
+    /// The request of the plan of all trials, where the user named neither trials nor variants and
+    /// the trials are of one plan.
+    #[must_use]
+    pub fn of_only_plan(mut self, summaries: &[TrialSummary]) -> Self {
+        let names_variants =
+            self.baseline.is_some() || self.by.is_some() || !self.contenders.is_empty();
+        if names_variants || self.plan.is_some() || self.campaign.is_some() {
+            return self;
+        }
+        let plans: BTreeSet<Option<&str>> =
+            summaries.iter().map(|one| one.cell.as_ref().map(|cell| cell.plan.as_str())).collect();
+        if let (1, Some(Some(plan))) = (plans.len(), plans.first()) {
+            self.plan = Some((*plan).to_owned());
+        }
+        self
+    }
+
     /// The request with the primary metrics and the threshold of the plan, where it names none.
     pub(crate) fn as_planned(&self, planned: &PlannedTerms) -> Self {
         let mut completed = self.clone();

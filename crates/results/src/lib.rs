@@ -32,6 +32,6 @@ pub use merging::{merge, unreadable};
 pub use overview::OverviewTrials;
 pub use place::{ResultDestination, StoreHost, StorePlace, no_results};
 pub use plan_store::PlanStore;
-pub use repeating::{known_command_line, plan_text};
+pub use repeating::{command_line_with_store, plan_text};
 pub use store_error::{failure, open_to_write};
 pub use trial_source::StoredTrials;

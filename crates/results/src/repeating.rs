@@ -56,10 +56,11 @@ pub(crate) fn again(
     line
 }
 
-/// Command line, label included, that repeats the newest trial of each variant.
+/// Command line, label and store included, that repeats the newest trial of each variant.
 pub(crate) fn repeat(
     baseline: &ComparedVariant,
     contenders: &[ComparedVariant],
+    store: Option<&Path>,
 ) -> Vec<(String, String)> {
     let of_variant = |variant: &ComparedVariant| {
         let newest = variant.trials.last()?;
@@ -67,20 +68,35 @@ pub(crate) fn repeat(
             "" => String::new(),
             label => format!(" --label {}", quoted(label)),
         };
-        let line = known_command_line(newest)?;
-        // Words after the dashes belong to the measured program.
-        let line = match line.split_once(" -- ") {
-            Some((own, program)) => format!("{own}{label} -- {program}"),
-            None => format!("{line}{label}"),
-        };
+        let line = with_own_options(&known_command_line(newest)?, &(label + &of_store(store)));
         let image = from_image(newest).unwrap_or_default();
         Some((variant.name.clone(), image + &line))
     };
     std::iter::once(baseline).chain(contenders).filter_map(of_variant).collect()
 }
 
+/// Command line with further options of treering. Words after the dashes belong to the measured
+/// program.
+fn with_own_options(line: &str, options: &str) -> String {
+    match line.split_once(" -- ") {
+        Some((own, program)) => format!("{own}{options} -- {program}"),
+        None => format!("{line}{options}"),
+    }
+}
+
+/// Option that names the store, with a blank before it; empty for the usual store.
+fn of_store(store: Option<&Path>) -> String {
+    store.map_or_else(String::new, |path| format!(" --store {}", quoted(&path.to_string_lossy())))
+}
+
+/// Command line that repeats a trial and records it in the same store; `None` as for
+/// [`known_command_line`].
+pub fn command_line_with_store(trial: &Trial, store: Option<&Path>) -> Option<String> {
+    Some(with_own_options(&known_command_line(trial)?, &of_store(store)))
+}
+
 /// Command line that repeats a trial; `None` if its workload or its parameters are unknown.
-pub fn known_command_line(trial: &Trial) -> Option<String> {
+pub(crate) fn known_command_line(trial: &Trial) -> Option<String> {
     trial::known_command_line(trial, treering_registry::workloads())
 }
 
@@ -121,8 +137,7 @@ pub(crate) fn measured_again(
     }
     let short = store.short_ids(&[cell.campaign]).map_err(|error| failure(&error))?.concat();
     let file = quoted(&format!("{}.toml", cell.plan));
-    let of_store = store_path
-        .map_or_else(String::new, |store| format!(" --store {}", quoted(&store.to_string_lossy())));
+    let of_store = of_store(store_path);
     let line = format!(
         "treering report{of_store} --campaign {short} --print-plan -o {file} && treering \
          compare{of_store} {file}"

@@ -25,10 +25,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
-use treering_model::nearest::by_nearness;
-use treering_model::quoted;
 use treering_observe::FunctionName;
 use treering_script::Workload;
 
@@ -43,6 +40,7 @@ pub(crate) use comparing::{
     ReportArgs, RootArgs,
 };
 pub(crate) use completing::{CompletionsArgs, ManArgs, as_link, to_complete};
+use help::next_step::with_next_step;
 pub(crate) use history::{HistoryArgs, OverviewArgs, SeriesArgs};
 pub(crate) use images::{ImageArgs, ImageVerb};
 pub(crate) use io500::{IO500, InstalledArgs, Io500ListArgs, LIST, REHEARSE};
@@ -492,12 +490,11 @@ pub(crate) fn old_names(workloads: &[&'static dyn Workload]) -> Vec<&'static str
 
 /// Parses the command line; under the name of an imitated tool, as a command line of that tool.
 pub(crate) fn parse(typed: &[OsString]) -> Result<ArgMatches, clap::Error> {
-    let command = command(treering_registry::workloads()).color(colour::remember(typed));
+    let mut command = command(treering_registry::workloads()).color(colour::remember(typed));
     let classic = link(typed).or_else(|| typed.get(1)?.to_str()).and_then(named);
     let Some(workload) = classic else {
-        return command
-            .try_get_matches_from(typed)
-            .map_err(|refused| with_next_step(refused, typed));
+        let parsed = command.try_get_matches_from_mut(typed);
+        return parsed.map_err(|refused| with_next_step(refused, typed, &command));
     };
     let skipped = if link(typed).is_some() { 1 } else { 2 };
     let rest: Vec<OsString> = typed.iter().skip(skipped).cloned().collect();
@@ -510,36 +507,6 @@ pub(crate) fn parse(typed: &[OsString]) -> Result<ArgMatches, clap::Error> {
     });
     let name = workload.manifest().name;
     command.try_get_matches_from(["treering".into(), name.into()].into_iter().chain(rest))
-}
-
-/// The error with its next step: the option that takes the directory typed without one, or the
-/// nearest verb alone, since the parser suggests verbs in the order of their declaration.
-fn with_next_step(mut refused: clap::Error, typed: &[OsString]) -> clap::Error {
-    let option = match typed.get(1).and_then(|verb| verb.to_str()) {
-        Some("run") => Some("--dir DIR"),
-        Some("compare") => Some("--directories DIR,DIR"),
-        _ => None,
-    };
-    if refused.kind() == ErrorKind::UnknownArgument
-        && let Some(option) = option
-        && let Some(ContextValue::String(word)) = refused.get(ContextKind::InvalidArg)
-        && Path::new(word).is_dir()
-    {
-        let tip = format!("{} is a directory, which goes with {option}", quoted(word));
-        let tips = ContextValue::StyledStrs(vec![tip.into()]);
-        refused.insert(ContextKind::Suggested, tips);
-        return refused;
-    }
-    let context = |kind| refused.get(kind);
-    let (Some(ContextValue::String(typed)), Some(ContextValue::Strings(suggested))) =
-        (context(ContextKind::InvalidSubcommand), context(ContextKind::SuggestedSubcommand))
-    else {
-        return refused;
-    };
-    let nearest = by_nearness(typed, suggested.iter().map(String::as_str));
-    let nearest = nearest.first().map(|verb| (*verb).to_owned()).into_iter().collect();
-    refused.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(nearest));
-    refused
 }
 
 /// The exit code for a command line that is wrong: the imitated tool's own, where one is meant.

@@ -17,6 +17,8 @@ use crate::failure::Failure;
 /// Virtual directory of the plans, against which their paths are resolved; it does not exist on
 /// disk.
 pub const SHIPPED_PLANS_DIR: &str = "/treering-shipped/plans";
+/// Directory of the plans and of their job files, which exists in the program only.
+const SHIPPED_DIR: &str = "/treering-shipped";
 /// Prefix of the head's line with the duration of the plan in minutes.
 const MINUTES_PREFIX: &str = "# Minutes: ";
 /// Maximum number of names in a hint.
@@ -155,9 +157,21 @@ impl ShippedPlan {
     }
 }
 
-/// Job files of all plans by their paths, for commands that repeat a single trial.
+/// Path, or command line, in which the names of shipped files contain no `..`.
+pub(crate) fn plain_names(text: &str) -> String {
+    text.replace(&format!("{SHIPPED_PLANS_DIR}/../"), &format!("{SHIPPED_DIR}/"))
+}
+
+fn without_parents(path: &Path) -> PathBuf {
+    plain_names(&path.to_string_lossy()).into()
+}
+
+/// Job files of all plans by their paths, as plans and as commands name them, for commands that
+/// repeat a single trial.
 pub fn shipped_files() -> BTreeMap<PathBuf, &'static str> {
-    ALL.iter().flat_map(ShippedPlan::files).collect()
+    let both =
+        |(path, text): (PathBuf, &'static str)| [(without_parents(&path), text), (path, text)];
+    ALL.iter().flat_map(ShippedPlan::files).flat_map(both).collect()
 }
 
 /// Lines of the list of plans: name, minutes and question.

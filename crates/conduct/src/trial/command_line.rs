@@ -5,6 +5,7 @@ use treering_script::{Settings, ValueKind, Workload};
 
 use super::beginning::named as workload_named;
 use crate::load::{FIO, LOAD};
+use crate::plan::plain_names;
 use crate::shell::quoted;
 
 /// The command line that repeats a trial of one of these workloads, quoted for a shell.
@@ -74,7 +75,7 @@ pub fn command_line(trial: &Trial, workloads: &[&'static dyn Workload]) -> Strin
             _ => line += &format!(" --{name} {}", quoted(value)),
         }
     }
-    line
+    plain_names(&line)
 }
 
 /// Command line of a load search up to its own options, which precede those of the load.

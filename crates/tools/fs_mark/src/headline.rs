@@ -10,6 +10,8 @@ use super::account::FileCounters;
 
 /// Kind of the tasks that create files.
 pub(super) const CREATE: &str = "create";
+/// Excess in percent that comes from the rounding of the divisions.
+const ROUNDING_PERCENT: f64 = 1e-9;
 /// Kind of the tasks that unlink files.
 pub(super) const UNLINK: &str = "unlink";
 
@@ -88,7 +90,11 @@ impl RunTotals {
         if makes {
             let mib = closed.bytes as f64 / 1_048_576.0;
             let classic = files / (closed.classic_ns / 1e9);
-            let inflation = (classic * seconds / files - 1.0) * 100.0;
+            // One worker's rates are equal but for the rounding of the divisions.
+            let inflation = match (classic * seconds / files - 1.0) * 100.0 {
+                rounding if rounding.abs() < ROUNDING_PERCENT => 0.0,
+                inflation => inflation,
+            };
             metrics.extend([
                 rates::MIB_PER_SECOND.of(of(), mib / seconds),
                 CLASSIC_FILES_PER_SECOND.of(of(), classic),

@@ -1,5 +1,7 @@
 //! Lists of the verbs in groups for `-h` and `--help`: the most used ones first.
 
+pub(super) mod next_step;
+
 use clap::Command;
 
 /// Template of the top-level help: the groups come before the options.

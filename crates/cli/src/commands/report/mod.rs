@@ -143,8 +143,9 @@ impl RequestedPage<'_> {
         };
         let source = StoredTrials(&store);
         let summaries = self.request.summaries(&store)?;
+        let request = self.request.clone().of_only_plan(&summaries);
         let mut comparison =
-            match StoredComparison::read(&source, summaries, &self.request, self.page.gate)? {
+            match StoredComparison::read(&source, summaries, &request, self.page.gate)? {
                 ComparisonInput::Variants(comparison) => comparison,
                 ComparisonInput::Nothing(why) => return Ok(nothing_compared(self.page, &why)),
             };

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use treering_report::pages::trial::{TrialView, page};
 use treering_report::pages::trial_json::ShownTrial;
-use treering_results::known_command_line;
+use treering_results::command_line_with_store;
 
 use crate::arguments::ShowArgs;
 use crate::commands::{charts, output};
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
         return console::run(&trial);
     }
     let short_id = store.short_ids(&[id]).map_err(|error| failure(&error))?.concat();
-    let command = known_command_line(&trial);
+    let command = command_line_with_store(&trial, args.store.store.as_deref());
     let view = TrialView {
         short_id: &short_id,
         command: command.as_deref(),

@@ -14,6 +14,9 @@ const SHORTEST_SECONDS: f64 = 0.5;
 /// Refaulted bytes tolerated without a caution: a large file of another program.
 const REFAULTED_BYTES: u64 = 16 << 20;
 
+/// Time in which tasks waited for memory.
+const WAITS: &str = "conditions.memory_pressure_seconds";
+
 /// Facts with the `vmstat` lines that they sum, by prefix.
 const VM: [(&str, &[&str]); 7] = [
     ("conditions.swapped_pages", &["pswpin", "pswpout"]),
@@ -128,7 +131,7 @@ impl CounterInterval<'_> {
         }
         let again = self.grown(|counters| counters.vm_sum(&["workingset_refault"]));
         let again = again.saturating_mul(rustix::param::page_size() as u64);
-        if again > REFAULTED_BYTES {
+        if again > REFAULTED_BYTES && self.waited_for_memory() != Some(false) {
             let message = format!(
                 "memory was short: {} MiB were evicted from the page cache and read again",
                 again >> 20
@@ -136,6 +139,13 @@ impl CounterInterval<'_> {
             cautions.push(Caution { code: CautionCode::MemorySqueezed, message });
         }
         cautions
+    }
+
+    /// True if tasks waited for memory. A machine with free memory also reads evicted pages again,
+    /// after a limit of some control group or old evictions. `None` if the kernel does not tell.
+    fn waited_for_memory(&self) -> Option<bool> {
+        let waited_us = |counters: &MachineCounters| counters.pressures_us.get(WAITS).copied();
+        Some(waited_us(self.after)? > waited_us(self.before)?)
     }
 
     fn drops(&self) -> Vec<Caution> {
@@ -166,7 +176,7 @@ fn times(count: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CounterInterval, MachineCounters};
+    use super::{CounterInterval, MachineCounters, WAITS};
     use treering_model::CautionCode;
 
     fn counters(ticks: u64, user: u64, stolen: u64) -> MachineCounters {
@@ -212,6 +222,18 @@ mod tests {
         after.vm.insert("workingset_refault_file".to_owned(), largest);
         assert_eq!(codes(&before, &after), []);
         after.vm.insert("workingset_refault_anon".to_owned(), 256);
+        assert_eq!(codes(&before, &after), [CautionCode::MemorySqueezed]);
+    }
+
+    #[test]
+    fn refaults_without_waits_for_memory_raise_no_caution() {
+        let mut before = counters(1_000, 0, 0);
+        let mut after = counters(3_000, 0, 0);
+        after.vm.insert("workingset_refault_file".to_owned(), 1 << 20);
+        before.pressures_us.insert(WAITS, 70);
+        after.pressures_us.insert(WAITS, 70);
+        assert_eq!(codes(&before, &after), []);
+        after.pressures_us.insert(WAITS, 71);
         assert_eq!(codes(&before, &after), [CautionCode::MemorySqueezed]);
     }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use treering_model::{
-    Accelerator, BLOGBENCH_READ_BYTES, CHANGED_OPTIONS_FACT, Cell, RunMode, Trial, TrialId,
+    Accelerator, BLOGBENCH_READ_BYTES, CHANGED_OPTIONS_FACT, Cell, RunMode, Trial, TrialId, quoted,
 };
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
@@ -160,7 +160,9 @@ fn of_workload<'t>(
             let rounds = unpaired(&base.trials, &other.trials);
             return vec![ComparedJob { workload, mode, name: String::new(), rounds }];
         }
-        let message = format!("{label}: no trial of one variant has the parameters of the other");
+        let mut message =
+            format!("{label}: no trial of one variant has the parameters of the other");
+        message += &nearest_difference(&base, &other, names).unwrap_or_default();
         cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
         return Vec::new();
     }
@@ -222,6 +224,32 @@ fn whole<'t>(trials: Vec<&'t Trial>) -> Vec<TrialGroup<'t>> {
     let (parameters, by_name, changed) = (Vec::new(), Vec::new(), None);
     let group = TrialGroup { parameters, by_name, changed, trials };
     Some(group).filter(|group| !group.trials.is_empty()).into_iter().collect()
+}
+
+/// Describes the differences of the two groups that differ in the fewest parameters, with the
+/// option that compares them all the same.
+fn nearest_difference(
+    base: &[TrialGroup<'_>],
+    other: &[TrialGroup<'_>],
+    names: (&str, &str),
+) -> Option<String> {
+    let pairs = base.iter().flat_map(|left| other.iter().map(move |right| (left, right)));
+    let ((left, right), differing_names) = pairs
+        .map(|(left, right)| ((left, right), differing_names(&left.parameters, &right.parameters)))
+        .filter(|(_, differing)| !differing.is_empty())
+        .min_by_key(|(_, differing)| differing.len())?;
+    let said = differing(&left.parameters, &right.parameters, names).join(", ");
+    let option = quoted(&differing_names.join(","));
+    Some(format!("; the nearest: {said}; `--ignore {option}` compares them nevertheless"))
+}
+
+/// Sorted names of the parameters with different values.
+fn differing_names<'t>(left: &Parameters<'t>, right: &Parameters<'t>) -> Vec<&'t str> {
+    let values = |of: &Parameters<'t>, name: &str| -> Vec<&'t str> {
+        of.iter().filter(|(known, _)| *known == name).map(|(_, value)| *value).collect()
+    };
+    let all: BTreeSet<&str> = left.iter().chain(right).map(|(name, _)| *name).collect();
+    all.into_iter().filter(|name| values(left, name) != values(right, name)).collect()
 }
 
 /// Lists the differences between two parameter sets: `runs is 30 in 'a' and 60 in 'b'`.

@@ -151,7 +151,7 @@ fn values(name: &str, variant: &[FactValue], length: usize) -> String {
 }
 
 /// Formats a value for people: large byte counts are scaled, with the exact number after them.
-fn readable(name: &str, value: &str, length: usize) -> String {
+pub(super) fn readable(name: &str, value: &str, length: usize) -> String {
     let bytes = name.ends_with("bytes").then(|| value.parse::<u64>().ok()).flatten();
     match bytes.filter(|bytes| *bytes >= 1 << 20) {
         Some(bytes) => {

@@ -8,11 +8,13 @@ use treering_analysis::{KnownTotals, Summary, is_request_figure, summary};
 use treering_model::BetterDirection::{Higher, Lower};
 use treering_model::metrics::is_call_latency;
 use treering_model::{
-    AnnotationKind, Ending, IntervalTotals, Metric, PLAN_FACT, PhaseTotals, TaskTotals, Trial, Unit,
+    AnnotationKind, Ending, Fact, IntervalTotals, Metric, PLAN_FACT, PhaseTotals, TaskTotals,
+    Trial, Unit,
 };
 
 use self::lead::LeadPicture;
 pub(super) use self::lead::sentence;
+use super::environment::readable;
 use super::figures::{
     calls, counters, cpu, few_beyond, is_of_observer, metrics, phases, rates, requests, times,
     trends,
@@ -114,7 +116,8 @@ fn add_circumstances(page: &mut Report, trial: &Trial) {
         page.heading("Environment");
         // A value of many lines does not fit into a table row; the JSON contains it.
         let facts = trial.facts.iter().filter(|fact| fact.name != PLAN_FACT);
-        page.key_values(facts.map(|fact| (fact.name.clone(), Cell::some_text(&fact.value))));
+        let text = |fact: &Fact| Cell::some_text(&readable(&fact.name, &fact.value, usize::MAX));
+        page.key_values(facts.map(|fact| (fact.name.clone(), text(fact))));
     }
 }
 
