@@ -22,7 +22,7 @@ mod tracing;
 mod watching;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
