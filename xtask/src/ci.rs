@@ -8,6 +8,7 @@ mod running;
 mod times;
 
 use std::error::Error;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -32,6 +33,8 @@ pub(crate) enum CiStep {
     Deny,
     /// Unit, integration and golden tests; those on real filesystems when root
     Test,
+    /// The code compiles with the oldest Rust it promises (`rust-version`), where rustup has that
+    Msrv,
     /// The documentation builds without warnings
     Doc,
     /// Every fuzz target for a few seconds
@@ -113,6 +116,7 @@ fn run_step(
         CiStep::Tidy => tidy::run(root, false)?,
         CiStep::Deny => return deny(root),
         CiStep::Test => return running::run_all(root, &build(root)?, remaining),
+        CiStep::Msrv => return msrv(root),
         CiStep::Doc => succeeds(
             checkout::cargo()
                 .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
@@ -135,6 +139,31 @@ fn deny(root: &Path) -> Result<TestTally, Box<dyn Error>> {
     let mut command = checkout::cargo();
     command.args(["deny", "check", "bans", "licenses", "sources"]).current_dir(root);
     Ok(TestTally::from_result(succeeds(&mut command)?))
+}
+
+/// Compiles what is shipped with the Rust of `rust-version`, if rustup has installed it. The
+/// artifacts have a directory of their own.
+fn msrv(root: &Path) -> Result<TestTally, Box<dyn Error>> {
+    let version = rust_version(&fs::read_to_string(root.join("Cargo.toml"))?)?;
+    let rustup = |words: &[&str]| {
+        let mut command = Command::new("rustup");
+        command.args(["run", &version]).args(words).current_dir(root);
+        command
+    };
+    if !rustup(&["cargo", "--version"]).output().is_ok_and(|output| output.status.success()) {
+        let reason = format!("msrv: no Rust {version} (rustup toolchain install {version})");
+        return Ok(TestTally { skipped: vec![reason], ..TestTally::default() });
+    }
+    let mut command = rustup(&["cargo", "check", "--workspace", "--locked"]);
+    command.env("CARGO_TARGET_DIR", checkout::target_dir(root).join("msrv"));
+    Ok(TestTally::from_result(succeeds(&mut command)?))
+}
+
+/// `rust-version` of the workspace.
+fn rust_version(manifest: &str) -> Result<String, Box<dyn Error>> {
+    let manifest: toml::Table = manifest.parse()?;
+    let version = &manifest["workspace"]["package"]["rust-version"];
+    Ok(version.as_str().ok_or("`rust-version` is no text")?.to_owned())
 }
 
 fn succeeds(command: &mut Command) -> Result<bool, Box<dyn Error>> {

@@ -59,11 +59,11 @@ impl TrialImporter {
     fn new(store: Store, now_unix_ms: i64) -> Result<Self, StoreError> {
         let trials = store.trials(&Filter::default())?;
         let facts = store.facts(&ORIGIN_FACTS)?;
-        let of_trials = facts.chunk_by(|(one, _), (other, _)| one == other).map(|of_trial| {
-            let facts: Vec<&Fact> = of_trial.iter().map(|(_, fact)| fact).collect();
-            (of_trial[0].0, facts)
-        });
-        let known = KnownOrigins::new(trials.iter().map(|known| known.trial), of_trials);
+        let of_trials: Vec<(TrialId, Vec<&Fact>)> = facts
+            .chunk_by(|(one, _), (other, _)| one == other)
+            .map(|facts| (facts[0].0, facts.iter().map(|(_, fact)| fact).collect()))
+            .collect();
+        let known = KnownOrigins::new(trials.iter().map(|known| known.trial), &of_trials);
         let (skipped, corrected) = (Vec::new(), Vec::new());
         Ok(Self { store, now_unix_ms, known, begun: None, committed: None, skipped, corrected })
     }
@@ -96,17 +96,17 @@ impl TrialImporter {
         rows: &PhaseRows,
         import: TrialImport<'_>,
     ) -> Result<bool, Failure> {
-        let about = &trial.beginning;
+        let header = &trial.beginning;
         let again = import.again;
         let state = self.known.state(trial);
         if let ImportState::Known(there) = state
-            && (there == about.trial || !again)
+            && (there == header.trial || !again)
         {
-            let hint = if there == about.trial { "" } else { " (--again stores it once more)" };
+            let hint = if there == header.trial { "" } else { " (--again stores it once more)" };
             self.known.note_current(there);
             self.skipped.push(format!(
                 "'{}' of {} is already in the store as {there}: skipped{hint}",
-                about.label, about.workload
+                header.label, header.workload
             ));
             return Ok(false);
         }

@@ -44,9 +44,9 @@ impl TrialSource for StoredTrials<'_> {
 
     /// Absolute path, with symbolic links resolved if the directory still exists.
     fn stored_target(&self, words: &str) -> String {
-        let there = Path::new(words).canonicalize().ok();
-        let there = there.map(|path| path.to_string_lossy().into_owned());
-        there.unwrap_or_else(|| match words.trim_end_matches('/') {
+        let canonical = Path::new(words).canonicalize().ok();
+        let canonical = canonical.map(|path| path.to_string_lossy().into_owned());
+        canonical.unwrap_or_else(|| match words.trim_end_matches('/') {
             "" => words.to_owned(),
             trimmed => trimmed.to_owned(),
         })

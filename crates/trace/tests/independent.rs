@@ -135,20 +135,21 @@ proptest! {
         let (begin, end) = (entries[0].time_ns, entries[entries.len() - 1].time_ns);
         prop_assert_eq!(figures.span_ns, end - begin);
         prop_assert_eq!(figures.events, entries.len() as u64);
-        let of = |operation: Operation| {
+        let requests_of = |operation: Operation| {
             requests.iter().filter(move |request| request.operation == operation)
         };
         let kinds = [(Operation::Read, &figures.reads), (Operation::Write, &figures.writes)];
         for (operation, reported) in kinds {
-            prop_assert_eq!(reported.requests, of(operation).count() as u64);
-            let bytes: u64 = of(operation).map(|request| u64::from(request.sectors) * 512).sum();
+            prop_assert_eq!(reported.requests, requests_of(operation).count() as u64);
+            let bytes = requests_of(operation).map(|request| u64::from(request.sectors) * 512);
+            let bytes: u64 = bytes.sum();
             prop_assert_eq!(reported.bytes, bytes);
             for (latency, from) in [
                 (&reported.issue_to_complete, (|r: &Request| r.issued) as fn(&Request) -> u64),
                 (&reported.queue_to_complete, |r: &Request| r.queued),
             ] {
                 let mut times: Vec<u64> =
-                    of(operation).map(|request| request.done - from(request)).collect();
+                    requests_of(operation).map(|request| request.done - from(request)).collect();
                 times.sort_unstable();
                 prop_assert_eq!(latency.samples, times.len() as u64);
                 if times.is_empty() { continue; }
@@ -412,13 +413,13 @@ fn a_stored_trace_gives_the_figures_of_the_recording() {
         TraceEntry::note(TraceEntry::MISSING_BYTES, 512),
         TraceEntry::note("what a later version tells", 1),
     ]);
-    let of = |window: TraceWindow| {
+    let within = |window: TraceWindow| {
         let mut entries = entries.iter().cloned();
         summarise(window, || Ok(entries.next())).unwrap().whole
     };
-    assert_eq!(of(TraceWindow::default()), recorded);
+    assert_eq!(within(TraceWindow::default()), recorded);
     assert_eq!(recorded.figures.span_ns, 50_000);
     // Notes about the whole recording do not belong to a window.
-    let part = of(TraceWindow { times_ns: Some((0, 9000)), offsets: None }).figures;
+    let part = within(TraceWindow { times_ns: Some((0, 9000)), offsets: None }).figures;
     assert_eq!((part.program_write_bytes, part.missing_bytes, part.span_ns), (None, 0, 9000));
 }

@@ -6,7 +6,8 @@ use std::process::Command;
 use serde_json::Value;
 use treering_model::Scope;
 use treering_testkit::{
-    FinishedCommand, LoopFs, Program, require_loop_fs, require_root, require_tool, skip, temp_dir,
+    FinishedCommand, LoopFs, Program, cannot_loop_mount, require_loop_fs, require_root,
+    require_tool, skip, temp_dir,
 };
 
 use crate::trial::last;
@@ -20,6 +21,15 @@ fn can_trace(place: &LoopFs) -> bool {
         skip(&format!("no block traces here: {}", tried.stderr.trim()));
     }
     tried.code == Some(0)
+}
+
+/// Filesystem on a loop device whose requests can be traced; prints why there is none.
+fn traceable(kind: &str, mib: u64) -> Option<LoopFs> {
+    if let Some(reason) = cannot_loop_mount(kind) {
+        skip(&reason);
+        return None;
+    }
+    Some(LoopFs::new(kind, mib)).filter(can_trace)
 }
 
 /// Writes `blocks` blocks of 4 KiB with direct I/O.
@@ -46,11 +56,7 @@ fn number(value: &Value, path: &str) -> f64 {
 
 #[test]
 fn every_request_is_recorded_by_both_methods() {
-    require_loop_fs!("ext4");
-    let place = LoopFs::new("ext4", 64);
-    if !can_trace(&place) {
-        return;
-    }
+    let Some(place) = traceable("ext4", 64) else { return };
     let program = program();
     let dir = place.path().to_str().unwrap();
     for way in ["perf_event", "tracefs"] {
@@ -138,11 +144,7 @@ fn a_partition_is_distinguished_from_its_disk() {
 
 #[test]
 fn the_viewers_of_blktrace_accept_what_is_written() {
-    require_loop_fs!("xfs");
-    let place = LoopFs::new("xfs", 400);
-    if !can_trace(&place) {
-        return;
-    }
+    let Some(place) = traceable("xfs", 400) else { return };
     let program = program();
     let dir = place.path().to_str().unwrap();
     let out = program.home().join("blk");
@@ -194,11 +196,7 @@ fn the_viewers_of_blktrace_accept_what_is_written() {
 
 #[test]
 fn plots_are_small_and_complete() {
-    require_loop_fs!("ext4");
-    let place = LoopFs::new("ext4", 64);
-    if !can_trace(&place) {
-        return;
-    }
+    let Some(place) = traceable("ext4", 64) else { return };
     let program = program();
     let dir = place.path().to_str().unwrap();
     let files = ["one.trace", "two.trace"].map(|name| program.home().join(name));
@@ -224,11 +222,7 @@ fn plots_are_small_and_complete() {
 
 #[test]
 fn a_trace_has_an_estimated_time_on_modelled_disks() {
-    require_loop_fs!("ext4");
-    let place = LoopFs::new("ext4", 64);
-    if !can_trace(&place) {
-        return;
-    }
+    let Some(place) = traceable("ext4", 64) else { return };
     let program = program();
     let dir = place.path().to_str().unwrap();
     let file = program.home().join("a.trace");
@@ -276,11 +270,7 @@ fn a_trace_has_an_estimated_time_on_modelled_disks() {
 
 #[test]
 fn a_command_keeps_its_exit_code() {
-    require_loop_fs!("ext4");
-    let place = LoopFs::new("ext4", 64);
-    if !can_trace(&place) {
-        return;
-    }
+    let Some(place) = traceable("ext4", 64) else { return };
     let program = program();
     let dir = place.path().to_str().unwrap();
     let run = |command: &[&str]| -> FinishedCommand {
@@ -320,11 +310,7 @@ fn without_permission_one_line_says_what_is_missing() {
 
 #[test]
 fn a_run_records_the_requests_of_each_phase() {
-    require_loop_fs!("xfs");
-    let place = LoopFs::new("xfs", 400);
-    if !can_trace(&place) {
-        return;
-    }
+    let Some(place) = traceable("xfs", 400) else { return };
     let program = program();
     let dir = place.path().join("w");
     let words =
@@ -345,11 +331,7 @@ fn a_run_records_the_requests_of_each_phase() {
 
 #[test]
 fn compilebench_traces_every_phase() {
-    require_loop_fs!("xfs");
-    let place = LoopFs::new("xfs", 400);
-    if !can_trace(&place) {
-        return;
-    }
+    let Some(place) = traceable("xfs", 400) else { return };
     let program = program();
     treering_testkit::FourLists::wide(4, 20).write_to(&program.home().join("lists"));
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
@@ -509,11 +491,7 @@ fn traced_bytes_equal_the_device_counters() {
 
 #[test]
 fn leftovers_of_a_killed_recording_are_freed() {
-    require_loop_fs!("ext4");
-    let place = LoopFs::new("ext4", 64);
-    if !can_trace(&place) {
-        return;
-    }
+    let Some(place) = traceable("ext4", 64) else { return };
     let _alone = only_release();
     // A new recording also frees the remains, and one of another test may come first.
     if !(0..10).any(|_| is_named_and_released(&place)) {
@@ -550,11 +528,7 @@ fn is_named_and_released(place: &LoopFs) -> bool {
 
 #[test]
 fn a_recording_continues_over_a_remount() {
-    require_loop_fs!("ext4");
-    let place = LoopFs::new("ext4", 64);
-    if !can_trace(&place) {
-        return;
-    }
+    let Some(place) = traceable("ext4", 64) else { return };
     let program = program();
     let dir = place.path().to_str().unwrap();
     let device = format!("$(findmnt -n -o SOURCE --mountpoint {dir})");
@@ -577,11 +551,7 @@ fn a_recording_continues_over_a_remount() {
 
 #[test]
 fn a_trace_file_has_the_figures_of_its_recording() {
-    require_loop_fs!("ext4");
-    let place = LoopFs::new("ext4", 64);
-    if !can_trace(&place) {
-        return;
-    }
+    let Some(place) = traceable("ext4", 64) else { return };
     let program = program();
     let dir = place.path().to_str().unwrap();
     let file = program.home().join("a.trace");
@@ -648,11 +618,7 @@ fn a_bio_based_device_has_figures() {
 
 #[test]
 fn write_amplification_includes_asynchronous_and_mmap_writes() {
-    require_loop_fs!("ext4");
-    let place = LoopFs::new("ext4", 64);
-    if !can_trace(&place) {
-        return;
-    }
+    let Some(place) = traceable("ext4", 64) else { return };
     require_tool!("fio");
     let program = program();
     let dir = place.path().to_str().unwrap();

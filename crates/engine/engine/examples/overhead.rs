@@ -216,7 +216,7 @@ fn main() {
         "method", "cpu ms", "wall ms", "cpu ratio", "ns more a step"
     );
     for (method, (name, _)) in methods.iter().enumerate() {
-        let of = |part: fn(&CreationCost) -> u64| {
+        let median_of = |part: fn(&CreationCost) -> u64| {
             median(costs[method].iter().map(|c| part(c) as f64).collect())
         };
         let pairs = || costs[method].iter().zip(&costs[0]);
@@ -224,7 +224,7 @@ fn main() {
         let more = median(
             pairs().map(|(a, b)| (a.cpu_ns as f64 - b.cpu_ns as f64) / STEPS as f64).collect(),
         );
-        let (cpu, wall) = (of(|c| c.cpu_ns) / 1e6, of(|c| c.wall_ns) / 1e6);
+        let (cpu, wall) = (median_of(|c| c.cpu_ns) / 1e6, median_of(|c| c.wall_ns) / 1e6);
         println!("{name:10} {cpu:12.2} {wall:12.2} {ratio:10.4} {more:14.1}");
     }
     for (name, mode) in methods.iter().filter_map(|(name, mode)| mode.map(|mode| (name, mode))) {

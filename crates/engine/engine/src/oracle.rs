@@ -31,12 +31,12 @@ impl TreeSnapshot {
         while let Some(dir) = pending.pop() {
             for entry in read_dir(top.join(&dir))? {
                 let path = dir.join(entry?.file_name());
-                let about = symlink_metadata(top.join(&path))?;
-                if about.is_dir() {
+                let metadata = symlink_metadata(top.join(&path))?;
+                if metadata.is_dir() {
                     entries.push((path.clone(), EntryKind::Directory, 0));
                     pending.push(path);
-                } else if about.is_file() {
-                    entries.push((path, EntryKind::File, about.len()));
+                } else if metadata.is_file() {
+                    entries.push((path, EntryKind::File, metadata.len()));
                 } else {
                     entries.push((path, EntryKind::Other, 0));
                 }

@@ -38,9 +38,9 @@ const PULSE: Duration = Duration::from_secs(2);
 
 /// Reports whether this process is the init process of a guest, given its arguments.
 pub fn is_guest(arguments: &[impl AsRef<OsStr>]) -> bool {
-    let is =
+    let is_option =
         |at: usize, word: &str| arguments.get(at).is_some_and(|argument| argument.as_ref() == word);
-    is(0, "/init") && is(1, ARGUMENT) && std::process::id() == 1
+    is_option(0, "/init") && is_option(1, ARGUMENT) && std::process::id() == 1
 }
 
 /// Guest machine as seen by its init process.
@@ -172,10 +172,10 @@ fn wait_until(is_so: impl Fn() -> bool) -> bool {
 
 /// Loads the modules in the order of their file names, which begin with a number.
 fn load_modules() -> Result<(), InitError> {
-    let of = |source| InitError::Module { path: MODULES.into(), source };
+    let error = |source| InitError::Module { path: MODULES.into(), source };
     let mut paths = Vec::new();
-    for entry in fs::read_dir(MODULES).map_err(of)? {
-        paths.push(entry.map_err(of)?.path());
+    for entry in fs::read_dir(MODULES).map_err(error)? {
+        paths.push(entry.map_err(error)?.path());
     }
     paths.sort();
     let command_line = fs::read_to_string("/proc/cmdline").unwrap_or_default();
@@ -235,10 +235,10 @@ mod tests {
     fn modules_get_their_parameters_of_the_command_line() {
         let line = "console=ttyS0 zram.num_devices=2 virtio_blk.queue_depth=64 quiet \
                     virtio-blk.poll_queues=1 -- zram.x=1";
-        let of = |file| parameters(file, line).into_string().unwrap();
-        assert_eq!(of("0003-virtio_blk"), "queue_depth=64 poll_queues=1");
-        assert_eq!(of("0000-zram.optional"), "num_devices=2");
-        assert_eq!(of("0001-ext4"), "");
+        let parameters_of = |file| parameters(file, line).into_string().unwrap();
+        assert_eq!(parameters_of("0003-virtio_blk"), "queue_depth=64 poll_queues=1");
+        assert_eq!(parameters_of("0000-zram.optional"), "num_devices=2");
+        assert_eq!(parameters_of("0001-ext4"), "");
     }
 
     #[test]

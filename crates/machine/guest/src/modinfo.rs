@@ -95,8 +95,7 @@ impl ModuleInformation {
         self.version_magic.split_whitespace().next()
     }
 
-    /// Reports whether it answers to the name of a processor, which means that it needs some of
-    /// the processor's instructions.
+    /// True if the module has a processor alias, and thus requires some of its instructions.
     pub(crate) fn is_for_processors(&self) -> bool {
         self.aliases.iter().any(|alias| alias.starts_with("cpu:"))
     }

@@ -51,8 +51,8 @@ impl HotRequests {
     /// If its addresses are not those of a single device.
     pub fn for_directory(target: &Path) -> Result<Self, HotError> {
         let devices = devices_under(target).map_err(HotError::Devices)?;
-        let about = std::fs::metadata(target).map_err(HotError::Unreadable)?;
-        let number = std::os::unix::fs::MetadataExt::dev(&about);
+        let metadata = std::fs::metadata(target).map_err(HotError::Unreadable)?;
+        let number = std::os::unix::fs::MetadataExt::dev(&metadata);
         let own = DeviceNumber::new(rustix::fs::major(number), rustix::fs::minor(number));
         match devices.as_slice() {
             [device] if device.device.number == own => Ok(Self {

@@ -86,16 +86,16 @@ impl Probe {
         };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts")]
         let named = |name: &str| value(name) as u64;
-        let of = |spec: MetricSpec, word: &str| named(&spec.member(&[word]));
+        let named_member = |spec: MetricSpec, word: &str| named(&spec.member(&[word]));
         // A percentile is the upper end of a class, which can lie above the slowest.
-        let slowest = of(DUE_LATENCY_NANOSECONDS, "max");
+        let slowest = named_member(DUE_LATENCY_NANOSECONDS, "max");
         let most = if slowest == 0 { u64::MAX } else { slowest };
-        let latency = |word: &str| of(DUE_LATENCY_NANOSECONDS, word).min(most);
+        let latency = |word: &str| named_member(DUE_LATENCY_NANOSECONDS, word).min(most);
         let (due, unfinished) = (named(DUE_OPERATIONS.name), named(UNFINISHED_OPERATIONS.name));
         let late_percent: Vec<f64> =
             bounds.iter().map(|bound| value(&LATE_PERCENT.member(&[&bound.text()]))).collect();
         let is_few = |(percent, bound): (&f64, &LatencyBound)| *percent <= bound.allowed_percent();
-        let lags = |bound: &LatencyBound| of(GENERATOR_LAG_NANOSECONDS, bound.name);
+        let lags = |bound: &LatencyBound| named_member(GENERATOR_LAG_NANOSECONDS, bound.name);
         let is_late = |bound: &LatencyBound| lags(bound) as f64 > LAG_SHARE * bound.ns as f64;
         Self {
             trial: trial.beginning.trial,

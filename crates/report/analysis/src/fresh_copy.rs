@@ -98,13 +98,13 @@ mod tests {
             read(2, true, 2.0, Some(30)),
         ];
         let measures = copy_measures(&FreshCopy { reads, ..FreshCopy::default() });
-        let of = |name| measures.iter().find(|measure| measure.name == name).unwrap();
-        let time = of("time");
+        let named = |name| measures.iter().find(|measure| measure.name == name).unwrap();
+        let time = named("time");
         assert!((time.aged.median - 4.0).abs() < 1e-12 && (time.fresh.median - 2.0).abs() < 1e-12);
         assert!((time.aged.low - 2.0).abs() < 1e-12 && (time.aged.high - 6.0).abs() < 1e-12);
         let (low, high) = time.interval.unwrap();
         assert!(low < 2.0 && 3.0 < high, "{time:?}");
-        assert!((of("seeks").ratio.unwrap() - 3.0).abs() < 1e-9);
+        assert!((named("seeks").ratio.unwrap() - 3.0).abs() < 1e-9);
         assert!(measures.iter().all(|measure| measure.name != "dynamic layout score"));
     }
 

@@ -48,10 +48,10 @@ pub struct RequestFigures {
 impl RequestFigures {
     /// Row label in tables: `randread read`, `fsync`, `all`.
     pub fn label(&self) -> String {
-        let of = if self.of.is_empty() { "all" } else { &self.of };
+        let kind = if self.of.is_empty() { "all" } else { &self.of };
         match self.direction {
-            Some(direction) => format!("{of} {direction}"),
-            None => of.to_owned(),
+            Some(direction) => format!("{kind} {direction}"),
+            None => kind.to_owned(),
         }
     }
 

@@ -148,14 +148,17 @@ mod tests {
     fn efficiency_is_paired_by_round_and_the_ideal_is_straight() {
         let scaling = scaling_of(&[2.0, 4.0, 8.0], |size| 100.0 * size.min(4.0));
         let shares: Vec<f64> = scaling.sizes.iter().map(|size| size.efficiency).collect();
-        let is = |value: f64, wanted: f64| (value / wanted - 1.0).abs() < 1e-9;
-        assert!(is(shares[0], 1.0) && is(shares[1], 1.0) && is(shares[2], 0.5), "{shares:?}");
+        let is_near = |value: f64, wanted: f64| (value / wanted - 1.0).abs() < 1e-9;
+        assert!(
+            is_near(shares[0], 1.0) && is_near(shares[1], 1.0) && is_near(shares[2], 0.5),
+            "{shares:?}"
+        );
         let last = scaling.sizes[2];
         // Differences common to a round affect the throughput but cancel out in the efficiency.
         let (low, high) = last.efficiency_interval.unwrap();
-        assert!(is(low, 0.5) && is(high, 0.5), "{last:?}");
+        assert!(is_near(low, 0.5) && is_near(high, 0.5), "{last:?}");
         assert!(last.interval.is_some_and(|(low, high)| high / low > 1.3), "{last:?}");
-        assert!(is(last.ideal, 4.0 * scaling.sizes[0].mean), "{last:?}");
+        assert!(is_near(last.ideal, 4.0 * scaling.sizes[0].mean), "{last:?}");
         assert_eq!(scaling.sizes[0].efficiency_interval, None);
         assert_eq!((scaling.model, scaling.farthest(), scaling.largest()), (None, None, 8.0));
         assert!(!scaling.is_superlinear());

@@ -33,9 +33,9 @@ pub struct TooFewRuns {
 pub fn too_few_runs<'a>(runs: impl IntoIterator<Item = ImportedRun<'a>>) -> Vec<TooFewRuns> {
     let mut labels: BTreeMap<&str, BTreeMap<_, (u32, BTreeSet<&String>)>> = BTreeMap::new();
     for run in runs.into_iter().filter(|run| *run.ending == Ending::Completed) {
-        let about = run.beginning;
-        let jobs = labels.entry(about.label.as_str()).or_default();
-        let (count, primary) = jobs.entry((&about.workload, &about.parameters)).or_default();
+        let header = run.beginning;
+        let jobs = labels.entry(header.label.as_str()).or_default();
+        let (count, primary) = jobs.entry((&header.workload, &header.parameters)).or_default();
         *count += 1;
         primary.extend(run.primary);
     }

@@ -95,7 +95,7 @@ fn jobs_of_one_variant_are_compared_whatever_their_parameters_are() {
         }
         job
     };
-    let of = |other: &ComparedVariant| {
+    let outcome_against = |other: &ComparedVariant| {
         compare(
             &job("few", 0, &P10A, "30"),
             std::slice::from_ref(other),
@@ -103,13 +103,13 @@ fn jobs_of_one_variant_are_compared_whatever_their_parameters_are() {
         )
         .unwrap()
     };
-    let outcome = of(&job("many", 1, &P10B, "60"));
+    let outcome = outcome_against(&job("many", 1, &P10B, "60"));
     // Without round numbers of a plan, trials of different jobs are not paired.
     assert!(!score(&outcome).paired && score(&outcome).ratio.unwrap().value < 1.0);
     assert!(!codes(&outcome).contains(&Code::ParametersDiffer), "{:?}", codes(&outcome));
     // If the same trials are variants, their parameters differ undeclared.
     let variants = ComparedVariant { factor: Factor::Variant, ..job("many", 1, &P10B, "60") };
-    assert!(codes(&of(&variants)).contains(&Code::ParametersDiffer));
+    assert!(codes(&outcome_against(&variants)).contains(&Code::ParametersDiffer));
 }
 
 #[test]
@@ -397,7 +397,7 @@ fn parameter_order_does_not_separate_jobs() {
 #[test]
 fn profiles_of_aging_are_jobs_of_their_own_and_the_file_of_an_ffsb_profile_is_not() {
     for (workload, jobs) in [("age", 2), ("ffsb", 1)] {
-        let of = |name: &str, late: i64| {
+        let side = |name: &str, late: i64| {
             let mut variant = variant_of(name, late, &[100.0; 6]);
             for (trial, profile) in variant.trials.iter_mut().zip(["mail", "database"].repeat(3)) {
                 trial.beginning.workload = workload.to_owned();
@@ -405,7 +405,7 @@ fn profiles_of_aging_are_jobs_of_their_own_and_the_file_of_an_ffsb_profile_is_no
             }
             variant
         };
-        let outcome = compare(&of("a", 0), &[of("b", 1)], &ComparisonTerms::default()).unwrap();
+        let outcome = compare(&side("a", 0), &[side("b", 1)], &ComparisonTerms::default()).unwrap();
         let pairs = outcome.comparisons.iter().map(MetricComparison::pairs).max().unwrap();
         assert_eq!(pairs, 6 / jobs, "{workload}");
     }
@@ -484,12 +484,12 @@ fn contenders_are_one_family() {
     let other = variant_of("c", 1, &base);
     let outcome =
         compare(&variant_of("a", 0, &base), &[better, other], &ComparisonTerms::default()).unwrap();
-    let of = |name: &str| outcome.primary_of(name).next().unwrap().clone();
-    near(of("b").p.unwrap(), 2.0 / 128.0);
-    near(of("b").p_adjusted.unwrap(), 4.0 / 128.0);
-    assert_eq!(of("b").verdict, Verdict::Better);
-    near(of("c").p_adjusted.unwrap(), 1.0);
-    assert_eq!(of("c").verdict, Verdict::Same);
+    let primary = |name: &str| outcome.primary_of(name).next().unwrap().clone();
+    near(primary("b").p.unwrap(), 2.0 / 128.0);
+    near(primary("b").p_adjusted.unwrap(), 4.0 / 128.0);
+    assert_eq!(primary("b").verdict, Verdict::Better);
+    near(primary("c").p_adjusted.unwrap(), 1.0);
+    assert_eq!(primary("c").verdict, Verdict::Same);
 }
 
 #[test]
@@ -715,13 +715,13 @@ fn undeclared_mount_options_are_cautioned() {
 
 #[test]
 fn devices_of_another_kind_are_cautioned() {
-    let on = |name: &str, late: i64, rotational: &str| {
+    let on_device = |name: &str, late: i64, rotational: &str| {
         with_facts(variant_of(name, late, &P10A), &[("device.rotational", rotational)])
     };
-    let base = on("a", 0, "0");
-    assert!(!cautions(&base, on("b", 1, "0")).contains(&Code::DevicesDiffer));
-    assert!(cautions(&base, on("b", 1, "1")).contains(&Code::DevicesDiffer));
-    let mut target = on("b", 1, "1");
+    let base = on_device("a", 0, "0");
+    assert!(!cautions(&base, on_device("b", 1, "0")).contains(&Code::DevicesDiffer));
+    assert!(cautions(&base, on_device("b", 1, "1")).contains(&Code::DevicesDiffer));
+    let mut target = on_device("b", 1, "1");
     target.factor = Factor::Target;
     assert!(!cautions(&base, target).contains(&Code::DevicesDiffer));
 }

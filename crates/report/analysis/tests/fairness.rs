@@ -191,16 +191,16 @@ fn duplicated_metadata_is_cautioned_for_every_factor() {
 
 #[test]
 fn different_places_on_one_disk_are_cautioned() {
-    let on =
+    let partition =
         |disk: &'static str, name: &'static str| [("device.disk", disk), ("device.name", name)];
-    let base = on("sda", "sda1");
+    let base = partition("sda", "sda1");
     for factor in Factor::ALL {
-        assert_eq!(codes_by(factor, &base, &on("sda", "sda2")), [Code::SameDisk]);
-        assert_eq!(codes_by(factor, &base, &on("sda", "dm-0")), [Code::SameDisk]);
-        assert_eq!(codes_by(factor, &base, &on("sda", "sda1")), []);
+        assert_eq!(codes_by(factor, &base, &partition("sda", "sda2")), [Code::SameDisk]);
+        assert_eq!(codes_by(factor, &base, &partition("sda", "dm-0")), [Code::SameDisk]);
+        assert_eq!(codes_by(factor, &base, &partition("sda", "sda1")), []);
         let is_declared = matches!(factor, Factor::Variant | Factor::Target);
         let of_another: &[Code] = if is_declared { &[] } else { &[Code::DevicesDiffer] };
-        assert_eq!(codes_by(factor, &base, &on("sdb", "sdb1")), of_another, "{factor:?}");
+        assert_eq!(codes_by(factor, &base, &partition("sdb", "sdb1")), of_another, "{factor:?}");
         assert_eq!(codes_by(factor, &base, &[]), []);
     }
 }
@@ -258,7 +258,7 @@ fn metrics_that_are_measured_for_less_than_a_second_are_named() {
 
 #[test]
 fn queue_settings_of_like_devices_are_compared_for_every_factor() {
-    let on = |device: &'static str, name: &'static str, value: &'static str| {
+    let with_setting = |device: &'static str, name: &'static str, value: &'static str| {
         [("device.name", device), ("device.rotational", "0"), (name, value)]
     };
     for (name, base_value, other_value) in [
@@ -271,22 +271,25 @@ fn queue_settings_of_like_devices_are_compared_for_every_factor() {
         ("device.direct_io", "1", "0"),
     ] {
         for factor in [Factor::Label, Factor::Target, Factor::Variant] {
-            let codes =
-                codes_by(factor, &on("loop1", name, base_value), &on("loop2", name, other_value));
+            let codes = codes_by(
+                factor,
+                &with_setting("loop1", name, base_value),
+                &with_setting("loop2", name, other_value),
+            );
             assert_eq!(codes, [Code::DevicesDiffer], "{name} {factor:?}");
         }
         // Devices of different kinds have different queues.
         let codes = codes_by(
             Factor::Target,
-            &on("sda1", name, base_value),
-            &on("loop2", name, other_value),
+            &with_setting("sda1", name, base_value),
+            &with_setting("loop2", name, other_value),
         );
         assert_eq!(codes, [], "{name}");
     }
     // A plan declares the images it creates, but not their queue settings.
     let planned = |name: &'static str, base_value: &'static str, other_value: &'static str| {
         let (base_value, other_value) =
-            (on("loop1", name, base_value), on("loop1", name, other_value));
+            (with_setting("loop1", name, base_value), with_setting("loop1", name, other_value));
         codes_by(
             Factor::Variant,
             &mkfs_facts(&base_value, "mkfs x"),
@@ -446,7 +449,7 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 
 /// Two variants whose trials start at these times.
 fn at(base: &[i64], other: &[i64]) -> [ComparedVariant; 2] {
-    let of = |name: &str, times: &[i64]| {
+    let variant_of = |name: &str, times: &[i64]| {
         let started = |at: &i64| {
             let mut trial = trial(&[], 9.0);
             trial.beginning.started_unix_ms = *at;
@@ -454,7 +457,7 @@ fn at(base: &[i64], other: &[i64]) -> [ComparedVariant; 2] {
         };
         variant(name, Factor::Label, times.iter().map(started).collect())
     };
-    [of("a", base), of("b", other)]
+    [variant_of("a", base), variant_of("b", other)]
 }
 
 /// Number of pairs of the primary metric (0 if unpaired) and the cautions.
@@ -508,8 +511,8 @@ fn trials_of_other_days_are_no_pairs() {
 
 #[test]
 fn trials_of_one_start_time_have_an_unknown_order_and_do_not_count_as_interleaved() {
-    let of = |seconds: [f64; 3]| seconds.map(|seconds| trial(&[], seconds)).to_vec();
-    let reported = cautions(of([9.0, 9.1, 9.2]), of([9.3, 9.4, 9.5]), Factor::Label);
+    let trials_of = |seconds: [f64; 3]| seconds.map(|seconds| trial(&[], seconds)).to_vec();
+    let reported = cautions(trials_of([9.0, 9.1, 9.2]), trials_of([9.3, 9.4, 9.5]), Factor::Label);
     let order = reported.iter().find(|caution| caution.code == Code::NotInterleaved).unwrap();
     assert!(order.message.contains("same start time"), "{}", order.message);
 }
@@ -680,11 +683,11 @@ fn kernels_booted_by_a_plan_belong_to_the_factor() {
 
 #[test]
 fn guests_with_different_accelerators_are_not_compared() {
-    let by = |accelerator: &'static str| [("guest.accelerator", accelerator)];
-    let codes = codes_by(Factor::Variant, &by("tcg"), &by("kvm"));
+    let accelerated_by = |accelerator: &'static str| [("guest.accelerator", accelerator)];
+    let codes = codes_by(Factor::Variant, &accelerated_by("tcg"), &accelerated_by("kvm"));
     assert!(codes.contains(&Code::AcceleratorsDiffer), "{codes:?}");
-    let codes = codes_by(Factor::Label, &by("tcg"), &[]);
+    let codes = codes_by(Factor::Label, &accelerated_by("tcg"), &[]);
     assert!(codes.contains(&Code::AcceleratorsDiffer), "{codes:?}");
-    let codes = codes_by(Factor::Label, &by("tcg"), &by("tcg"));
+    let codes = codes_by(Factor::Label, &accelerated_by("tcg"), &accelerated_by("tcg"));
     assert!(!codes.contains(&Code::AcceleratorsDiffer), "{codes:?}");
 }

@@ -137,8 +137,8 @@ fn a_regression_that_was_fixed_again_has_both_of_its_ends() {
         if (25..31).contains(&day) { 900.0 * scatter } else { 1000.0 * scatter }
     };
     let values: Vec<f64> = (0..60).map(rate).collect();
-    let found = of_values(&values, Unit::FilesPerSecond, BetterDirection::Higher);
-    let shifts = &found.series[0].shifts;
+    let history = of_values(&values, Unit::FilesPerSecond, BetterDirection::Higher);
+    let shifts = &history.series[0].shifts;
     let ends: Vec<(usize, bool)> =
         shifts.iter().map(|shift| (shift.index, shift.is_worse)).collect();
     assert_eq!(ends, [(25, true), (31, false)]);

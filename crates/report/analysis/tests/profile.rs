@@ -130,10 +130,10 @@ fn fact_status_is_differs_varies_or_compared() {
         ("cpu.count", "4"),
         ("device.model", "disk"),
     ]];
-    let of = |factor| {
+    let facts_by = |factor| {
         environment(&with_facts("a", factor, &own_facts), &[with_facts("b", factor, &two)])
     };
-    let facts = of(Factor::Filesystem);
+    let facts = facts_by(Factor::Filesystem);
     let names: Vec<&str> = facts.iter().map(|fact| fact.name.as_str()).collect();
     assert_eq!(names, ["kernel.release", "filesystem.type", "cpu.count", "device.model"]);
     assert_eq!(standing(&facts, "kernel.release"), FactStatus::Alike);
@@ -146,9 +146,9 @@ fn fact_status_is_differs_varies_or_compared() {
         .collect();
     assert_eq!(counts, [("2", 1), ("4", 1)]);
     assert!(facts[3].variants[0].is_empty());
-    assert_eq!(standing(&of(Factor::Label), "filesystem.type"), FactStatus::Differs);
+    assert_eq!(standing(&facts_by(Factor::Label), "filesystem.type"), FactStatus::Differs);
     let free = |bytes| with_facts("a", Factor::Label, &[&[("filesystem.free_bytes", bytes)]]);
     assert_eq!(environment(&free("1"), &[free("2")])[0].standing, FactStatus::Momentary);
     assert_eq!(environment(&free("1"), &[free("1")])[0].standing, FactStatus::Alike);
-    assert_eq!(standing(&of(Factor::Variant), "device.model"), FactStatus::Compared);
+    assert_eq!(standing(&facts_by(Factor::Variant), "device.model"), FactStatus::Compared);
 }

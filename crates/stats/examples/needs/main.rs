@@ -96,7 +96,8 @@ fn percent(effect: f64) -> String {
     format!("{:.0} %", 100.0 * (effect * MARGIN.ln_1p()).exp_m1())
 }
 
-/// Typical and enough further rounds, the share that the larger number settles, and the campaigns.
+/// Table cell: further rounds that suffice typically and nearly always, the share of campaigns
+/// settled by the latter, and the number of campaigns.
 fn text(cell: Option<&NeedsCell>) -> String {
     let Some(cell) = cell else { return "–".to_owned() };
     let enough = cell.enough.map_or_else(|| "?".to_owned(), |enough| enough.to_string());

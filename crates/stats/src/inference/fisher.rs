@@ -30,9 +30,9 @@ pub fn fisher_exact(
     let log_probability =
         |count: u64| log_choose(left_size, count) + log_choose(right_size, having - count);
     let (fewest, most) = (having.saturating_sub(right_size), having.min(left_size));
-    let all = log_choose(left_size + right_size, having);
-    let observed = log_probability(u64::from(left)) - all;
-    let probabilities = (fewest..=most).map(|count| log_probability(count) - all);
+    let log_ways = log_choose(left_size + right_size, having);
+    let observed = log_probability(u64::from(left)) - log_ways;
+    let probabilities = (fewest..=most).map(|count| log_probability(count) - log_ways);
     let as_extreme = probabilities.filter(|log| *log <= observed + PROBABILITY_SLACK);
     Ok(as_extreme.map(f64::exp).sum::<f64>().min(1.0))
 }

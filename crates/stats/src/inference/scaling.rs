@@ -245,11 +245,11 @@ fn fitted(clients: &[f64], throughputs: &[f64]) -> LeastSquaresFit {
     let rows: Vec<[f64; 3]> = pairs().map(|(n, x)| terms(n).map(|term| term * x / n)).collect();
     let (mut coefficients, mut is_free) = non_negative(&rows, &vec![1.0; rows.len()]);
     let linear = |coefficients: &[f64; 3]| -> (Vec<[f64; 3]>, Vec<f64>) {
-        let of = |(n, x): (&f64, &f64)| {
+        let residual = |(n, x): (&f64, &f64)| {
             let fitted = dot(&terms(n), coefficients);
             (terms(n).map(|term| term / fitted), (n / x / fitted).ln())
         };
-        pairs().map(of).unzip()
+        pairs().map(residual).unzip()
     };
     for _ in 0..STEPS {
         let (rows, errors) = linear(&coefficients);

@@ -222,8 +222,8 @@ impl LoadSearch {
 
     /// Rates of the probes that passed, or failed.
     fn rates(&self, passed: bool) -> impl Iterator<Item = f64> {
-        let of = self.probes.iter().filter(move |probe| self.passed(probe) == passed);
-        of.map(|probe| probe.rate)
+        let with_verdict = self.probes.iter().filter(move |probe| self.passed(probe) == passed);
+        with_verdict.map(|probe| probe.rate)
     }
 
     /// Highest rate that passed, and lowest that failed.

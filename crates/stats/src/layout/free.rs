@@ -141,8 +141,8 @@ mod tests {
         fn all_free_bytes_are_counted(sizes in prop::collection::vec(any::<u64>(), 0..100)) {
             let free = of(&sizes);
             let total = sizes.iter().fold(0u64, |sum, &bytes| sum.saturating_add(bytes));
-            let there = sizes.iter().filter(|&&bytes| bytes > 0).count() as u64;
-            assert_eq!((free.bytes, free.extents), (total, there));
+            let extents = sizes.iter().filter(|&&bytes| bytes > 0).count() as u64;
+            assert_eq!((free.bytes, free.extents), (total, extents));
             for bin in &free.histogram {
                 let is_in = |bytes: &&u64| bytes.checked_ilog2() == bin.from_bytes.checked_ilog2();
                 assert_eq!(bin.extents, sizes.iter().filter(is_in).count() as u64);

@@ -528,8 +528,8 @@ mod tests {
             let traversal = (follow(&addresses) as u64, addresses.len().saturating_sub(1) as u64);
             prop_assert_eq!(share(reported.traversal_score), traversal);
             let within: usize = files.iter().map(|file| follow(file)).sum();
-            let of: usize = files.iter().map(|file| file.len().saturating_sub(1)).sum();
-            prop_assert_eq!(share(reported.layout_score), (within as u64, of as u64));
+            let possible: usize = files.iter().map(|file| file.len().saturating_sub(1)).sum();
+            prop_assert_eq!(share(reported.layout_score), (within as u64, possible as u64));
         }
     }
 }

@@ -175,10 +175,10 @@ fn least(fits: &[BentLines]) -> Option<f64> {
 
 /// Residual sum of squares after removing the effects of rounds and positions.
 fn noise(rounds: &[Vec<f64>], y: &[f64]) -> f64 {
-    let of = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let overall = of(y);
+    let average = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let overall = average(y);
     let residual = |round: &Vec<f64>| {
-        let shift = of(round) - overall;
+        let shift = average(round) - overall;
         let of_value = |(value, mean): (&f64, &f64)| (value - mean - shift).powi(2);
         round.iter().zip(y).map(of_value).sum::<f64>()
     };

@@ -511,8 +511,8 @@ pub(crate) fn residuals(points: &[HistoryPoint], starts: &[usize]) -> Vec<f64> {
     let ends: Vec<usize> =
         [0].into_iter().chain(starts.iter().copied()).chain([points.len()]).collect();
     let level = |pair: &[usize]| {
-        let of = points.get(pair[0]..pair[1]).unwrap_or_default();
-        let values: Vec<f64> = of.iter().map(|point| point.value).collect();
+        let piece = points.get(pair[0]..pair[1]).unwrap_or_default();
+        let values: Vec<f64> = piece.iter().map(|point| point.value).collect();
         let centre = median(&values).unwrap_or(0.0);
         values.into_iter().map(move |value| value - centre).collect::<Vec<f64>>()
     };

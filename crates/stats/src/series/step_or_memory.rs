@@ -1,10 +1,10 @@
-//! Steps of level or memory: points that remember each other wander, which looks like levels. A
-//! step stands if the levels explain the history clearly better than a memory does without them,
-//! or if the step is large for points with that memory.
+//! Level shifts or autocorrelation: autocorrelated points wander, which looks like shifts. A shift
+//! is accepted if shifts explain the history clearly better than autocorrelation without them, or
+//! if it is large for noise with that autocorrelation.
 //!
-//! Not here: the search for steps (`level_shift`). Both explanations are compared by the logarithm
-//! of their remaining variance, as likelihoods are. `docs/evidence/history.md` has the alarms of
-//! histories with a memory.
+//! Not here: the search for shifts (`level_shift`). Both explanations are compared by the logarithm
+//! of their residual variance, as likelihoods are. `docs/evidence/history.md` has the false alarms
+//! of autocorrelated histories.
 //!
 //! Source: Romano, Rigaill, Runge & Fearnhead, Journal of the American Statistical Association 117,
 //! 2022 (changes of level in autocorrelated noise).

@@ -73,8 +73,8 @@ impl Store {
         if self.version() < Version::WITH_ANNOTATIONS {
             return Ok(Vec::new());
         }
-        let mut was = recorded_label.to_owned();
-        self.rows(READ, [trial], "annotations", |fields| annotation(fields, &mut was))
+        let mut label_before = recorded_label.to_owned();
+        self.rows(READ, [trial], "annotations", |fields| annotation(fields, &mut label_before))
     }
 }
 

@@ -150,8 +150,8 @@ mod tests {
         assert_eq!(metadata(place.path().join("c")).unwrap().nlink(), 2);
         assert_eq!(read_link(place.path().join("other/s")).unwrap().to_str(), Some("../a"));
         set_times(top, c"a", 1000, 998).unwrap();
-        let about = metadata(place.path().join("c")).unwrap();
-        assert_eq!((about.atime(), about.mtime()), (1000, 998));
+        let metadata = metadata(place.path().join("c")).unwrap();
+        assert_eq!((metadata.atime(), metadata.mtime()), (1000, 998));
         for outside in [c"..", c"other/x", c""] {
             assert_eq!(link(top, c"a", other, outside), Err(Errno::XDEV));
             assert_eq!(rename(top, outside, top, c"d"), Err(Errno::XDEV));

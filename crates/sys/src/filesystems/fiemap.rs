@@ -198,11 +198,18 @@ mod tests {
 
     #[test]
     fn flags_classify_extents() {
-        let is = |flags| FileExtent::new(0, 4096, 4096, flags);
-        assert!(is(0).is_placed() && is(0x1 | 0x800 | 0x2000 | 0x8).is_placed());
-        assert!(is(0x300).is_inline() && !is(0x300).is_placed());
-        assert!(!is(0x6).is_inline() && !is(0x6).is_placed(), "written, not yet allocated");
-        assert!(is(0x800).is_unwritten() && is(0x2000).is_shared() && is(0x8).is_encoded());
+        let with_flags = |flags| FileExtent::new(0, 4096, 4096, flags);
+        assert!(with_flags(0).is_placed() && with_flags(0x1 | 0x800 | 0x2000 | 0x8).is_placed());
+        assert!(with_flags(0x300).is_inline() && !with_flags(0x300).is_placed());
+        assert!(
+            !with_flags(0x6).is_inline() && !with_flags(0x6).is_placed(),
+            "written, not yet allocated"
+        );
+        assert!(
+            with_flags(0x800).is_unwritten()
+                && with_flags(0x2000).is_shared()
+                && with_flags(0x8).is_encoded()
+        );
         assert_eq!(FileExtent::new(0, u64::MAX, 2, 0).end(), u64::MAX);
     }
 

@@ -84,7 +84,7 @@ pub fn xfs_geometry(fd: impl AsFd) -> Result<XfsGeometry, Errno> {
     // SAFETY: the call writes one `xfs_fsop_geom_v4`, which has the layout of `XfsGeometryV4`; any
     // bytes are valid.
     let raw: XfsGeometryV4 = unsafe { ioctl(fd, Getter::<GEOMETRY, XfsGeometryV4>::new())? };
-    let has = |bit: &u32| raw.flags & (1 << bit) != 0;
+    let has_flag = |bit: &u32| raw.flags & (1 << bit) != 0;
     Ok(XfsGeometry {
         block_bytes: raw.block_bytes,
         sector_bytes: raw.sector_bytes,
@@ -94,7 +94,7 @@ pub fn xfs_geometry(fd: impl AsFd) -> Result<XfsGeometry, Errno> {
         group_blocks: raw.group_blocks,
         log_bytes: u64::from(raw.log_blocks) * u64::from(raw.block_bytes),
         stripe_blocks: (raw.stripe_unit_blocks, raw.stripe_width_blocks),
-        features: FEATURES.iter().filter(|(bit, _)| has(bit)).map(|&(_, name)| name).collect(),
+        features: FEATURES.iter().filter(|(bit, _)| has_flag(bit)).map(|&(_, name)| name).collect(),
     })
 }
 

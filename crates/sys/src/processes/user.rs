@@ -61,8 +61,8 @@ mod tests {
         set_permissions(place.path(), PermissionsExt::from_mode(0o777)).unwrap();
         let owner = |name: &str| {
             File::create(place.path().join(name)).unwrap();
-            let about = std::fs::metadata(place.path().join(name)).unwrap();
-            (about.uid(), about.gid())
+            let metadata = std::fs::metadata(place.path().join(name)).unwrap();
+            (metadata.uid(), metadata.gid())
         };
         let own = owner("before");
         match RunAs::put_on(12_345, 54_321) {

@@ -17,7 +17,7 @@ use super::profile::{FilesPlan, Model};
 
 /// Name of the tree of a run.
 pub(super) const ROOT: &str = "age-0";
-/// Subvolume with the files of a run that takes snapshots, which lie beside it.
+/// Subvolume that holds the files of a run with snapshots; the snapshots lie beside it.
 pub(super) const LIVE: &str = "live";
 
 pub(super) const ROOT_DIR: DirSlot = DirSlot(1);
@@ -157,7 +157,7 @@ fn open_copy(io: &mut dyn Io, (from, into): (&CString, &CString)) -> Result<(), 
     io.create(ROOT_DIR, into, CreateHow::Exclusive, OTHER)
 }
 
-/// Closes both files of a copy, also on a full filesystem: an open file keeps its space.
+/// Closes both files of a copy, even on a full filesystem, since an open file keeps its space.
 fn close_copy(io: &mut dyn Io, fsync: bool) -> Result<WriteOutcome, Stop> {
     let has_room = !fsync || io.fsync(OTHER).unless_full()?.is_ok();
     io.close(OTHER)?;
@@ -222,7 +222,7 @@ pub(super) fn punch(
     Ok(WriteOutcome::All)
 }
 
-/// Removes a file that may be missing, after a commit if there is no space to do so.
+/// Removes a file that may be missing. If the removal needs space, a commit frees some first.
 pub(super) fn remove_file(io: &mut dyn Io, name: &CString) -> Result<(), Stop> {
     match io.unlink(ROOT_DIR, name).or_errno()? {
         Ok(()) | Err(Errno::NOENT) => Ok(()),

@@ -21,12 +21,12 @@ pub(super) struct EndingMonitor {
     /// Largest fullness so far, and the steps since.
     fullest: f64,
     steps_since: u32,
-    /// Operations that found no space, and files deleted for it.
+    /// Number of operations that found no space, and of files deleted to make space.
     shortages: u64,
     deleted: u64,
-    /// Operations of the interrupted run that this one goes on from.
+    /// Number of operations of the interrupted run that this one continues; `None` for a new run.
     earlier: Option<u64>,
-    /// Files that were put back for that, or removed.
+    /// Number of files restored or removed to continue an interrupted run.
     put_back: u64,
     /// Lowest and highest fullness after a step.
     levels: Option<(f64, f64)>,
@@ -85,7 +85,7 @@ impl EndingMonitor {
         self.failure = Some(SessionError::new(message));
     }
 
-    /// Counts what an interrupted run did before.
+    /// Counts the operations and bytes of the interrupted run that this one continues.
     pub(super) fn go_on_from(&mut self, operations: u64, written_bytes: u64) {
         self.state.operations += operations;
         self.state.written_bytes += written_bytes;
@@ -97,12 +97,12 @@ impl EndingMonitor {
         self.rules.iter().any(|rule| matches!(rule, EndRule::Full(_)))
     }
 
-    /// Counts files that were put back, or removed, before the run went on.
+    /// Counts files restored or removed before the run continued.
     pub(super) fn count_put_back(&mut self, files: u64) {
         self.put_back += files;
     }
 
-    /// Counts operations that found no space, and the files deleted for it.
+    /// Counts operations that found no space, and files deleted to make space.
     pub(super) fn count_shortages(&mut self, shortages: u64, deleted: u64) {
         self.shortages += shortages;
         self.deleted += deleted;
@@ -149,7 +149,7 @@ impl EndingMonitor {
         self.stopped.is_some() || self.failure.is_some()
     }
 
-    /// Fails a run in which a rule `full` held before the first operation: nothing was aged.
+    /// Fails a run whose `full` rule held before the first operation, since nothing was aged.
     fn fail_if_full_before_the_first(&mut self) {
         let full =
             |rule: &&EndRule| matches!(rule, EndRule::Full(_)) && rule.holds(&self.state).is_some();

@@ -11,9 +11,9 @@ use super::source_tree::SourceTree;
 
 /// Tolerated relative deviation of a population's bytes from its target.
 const LEEWAY: f64 = 0.05;
-/// The same where a level of the filesystem is kept.
+/// Tolerated deviation in a run that keeps the filesystem at a level.
 const HELD_LEEWAY: f64 = 0.002;
-/// Share of the bytes of all files that is deleted when no space is left.
+/// Share of the bytes of all files to delete when no space is left.
 const ROOM_SHARE: f64 = 0.01;
 /// Alignment of overwrites within a file.
 const BLOCK_BYTES: u64 = 4096;
@@ -215,7 +215,8 @@ impl OperationGenerator {
         }
     }
 
-    /// Sets the targets of the populations by what the filesystem reports, to keep its level.
+    /// Adjusts the target bytes of the populations to the reported use, to keep the filesystem at
+    /// its level.
     pub(super) fn hold(&mut self, used_bytes: u64, capacity_bytes: u64) {
         let Some(level) = self.model.hold_full else { return };
         let missing = capacity_bytes as f64 * level - used_bytes as f64;
@@ -233,14 +234,15 @@ impl OperationGenerator {
         }
     }
 
-    /// Forgets the initial files from this one on: there was no space for them.
+    /// Removes the initial files from this one on from the list: they were not made, for lack of
+    /// space.
     pub(super) fn forget_from(&mut self, files: usize, turn: usize) {
         let population = &mut self.populations[files];
         let gone = population.live.drain(turn.min(population.live.len())..);
         population.bytes -= gone.map(|live| live.bytes).sum::<u64>();
     }
 
-    /// Draws the files to delete after this operation found no space: its own, which may be
+    /// Draws the files to delete after an operation found no space: its own file, which may be
     /// incomplete, and others of populations that delete. Empty if nothing can be deleted.
     pub(super) fn make_room(&mut self, failed: &Operation) -> Vec<(usize, LiveFile)> {
         let mut gone = Vec::new();
@@ -348,7 +350,8 @@ impl OperationGenerator {
         Some(operation)
     }
 
-    /// Drawn kind of operation, or the one that keeps the population at its size.
+    /// Kind of operation: the drawn one, or the opposite one if the population is off its target
+    /// size.
     fn balanced(&self, plan: &OperationPlan) -> OperationKind {
         let population = &self.populations[plan.files];
         let (much, little) = match self.model.files[plan.files].amount {
@@ -365,7 +368,7 @@ impl OperationGenerator {
         if population.live.is_empty() {
             return OperationKind::Create;
         }
-        // A level is reached by every operation, and kept by those that pass it.
+        // Beyond the leeway every operation is replaced, so that the level is reached and kept.
         let is_held = self.model.hold_full.is_some() && population.target_bytes > 0;
         if is_held && population.can_delete && population.can_create && (much || little) {
             return if much { OperationKind::Delete } else { OperationKind::Create };

@@ -33,13 +33,15 @@ use treering_kit::occupied::refuse_existing;
 
 /// Live bytes that a dry run assumes, in place of half of the free space.
 const LIVE_BYTES_UNKNOWN: u64 = 1 << 30;
-/// Number of operations that a plan assumes for another workload if no rule counts them.
+/// Number of operations that the plan assumes for a run without a rule that counts operations, if
+/// the profile runs another workload.
 const PLANNED_OPERATIONS: u64 = 2000;
 /// Name of the workload for profiles that replay a history.
 const HISTORY: &str = "history";
-/// Used fraction above which a filesystem must have been used before: reserves and logs take less.
+/// Used fraction above which a filesystem is not new: reserves and logs take less.
 const USED_MUCH: f64 = 0.25;
-/// Share of a level that the first files fill, since their overhead is estimated.
+/// Share of the requested level to which the initial files fill the filesystem, since their
+/// overhead is only estimated.
 const FILLED_FIRST: f64 = 0.97;
 /// Size of an inode and a directory entry, in bytes.
 const NAME_BYTES: u64 = 512;
@@ -62,7 +64,7 @@ pub(super) struct AgeJob {
     live: Option<u64>,
     fast_forward: bool,
     request: RunRequest,
-    /// Steps of the interrupted run that this one goes on from; empty for a run of its own.
+    /// Steps of the interrupted run that this one continues; empty for a new run.
     earlier: Vec<StepRecord>,
 }
 
@@ -101,7 +103,7 @@ impl AgeJob {
         Ok(Self { by, rules, seed, live, fast_forward, request, earlier })
     }
 
-    /// The job that goes on behind these steps.
+    /// Job that continues after these steps.
     pub(super) fn going_on(mut self, earlier: Vec<StepRecord>) -> Result<Self, ConfigError> {
         let cannot = |why: &str| {
             ConfigError::new(format!("this run cannot go on: {why}"))
@@ -116,7 +118,7 @@ impl AgeJob {
         Ok(self)
     }
 
-    /// Profile of a run that can go on behind its steps, or the reason why it cannot.
+    /// Profile of a run that can continue after its steps, or the reason why it cannot.
     pub(super) fn resumable(&self) -> Result<&Model, &'static str> {
         let OperationSource::Model(model) = &self.by else {
             return Err("only profiles of operations can, no history and no other workload");
@@ -167,8 +169,8 @@ impl AgeJob {
     }
 }
 
-/// Bytes of files with which a filesystem is nearly at this level; what they take beside their
-/// content is estimated, and the run follows what the filesystem reports.
+/// Bytes of files that fill a filesystem nearly to this level. The overhead beside their content is
+/// estimated; the run then follows the reported use.
 fn held_bytes(level: f64, files: &[FilesPlan], facts: &TargetFacts) -> u64 {
     let used = facts.capacity_bytes.saturating_sub(facts.free_bytes) as f64;
     let room = (facts.capacity_bytes as f64 * level - used).max(0.0);
@@ -554,7 +556,7 @@ impl Job for AgeJob {
     }
 }
 
-/// Caution about a target that was used before: its layout then also reflects the earlier use.
+/// Caution about a target that was used before, since its layout also reflects the earlier use.
 fn not_fresh(facts: &TargetFacts) -> Option<Caution> {
     let entry = facts.existing.iter().find(|name| *name != "lost+found");
     let used = facts.capacity_bytes.saturating_sub(facts.free_bytes) as f64;

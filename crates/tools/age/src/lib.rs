@@ -62,7 +62,7 @@ impl Workload for AgeWorkload {
     }
 }
 
-/// True if a run with these settings can go on behind its steps.
+/// True if a run with these settings can continue after its steps.
 ///
 /// # Errors
 /// When a setting is wrong.
@@ -70,7 +70,7 @@ pub fn can_go_on(settings: &Settings) -> Result<bool, ConfigError> {
     Ok(AgeJob::new(settings)?.resumable().is_ok())
 }
 
-/// The aging workload, going on behind the steps of an interrupted run.
+/// The aging workload, continued after the steps of an interrupted run.
 #[derive(Clone, Debug)]
 pub struct ResumedAging {
     /// The steps, as [`steps_of`] reads them.

@@ -21,8 +21,8 @@ use super::restore::restore;
 use super::steps::{SpaceAnswer, StepCounters, StepRecord};
 use treering_kit::ahead::{AheadCounters, can_allocate};
 
-/// Operations after which a level that is kept is compared with what the filesystem reports; its
-/// report includes space that is set aside for data not yet written.
+/// Operations between two reads of the reported use, in a run that keeps a level. The report
+/// includes space reserved for data not yet written.
 const HOLD_EVERY: u64 = 50;
 /// Size of one read, in bytes.
 const READ_BYTES: u32 = 1 << 17;
@@ -38,7 +38,7 @@ pub(super) enum TaskWork {
     Operate(u64),
     /// Reads all existing files, then executes a number of operations.
     ReadAndOperate(u64),
-    /// Makes the files as they were after the last whole step of an interrupted run.
+    /// Restores the files to their state after the last complete step of an interrupted run.
     Restore,
     /// Writes the data of a population's files that are only allocated.
     Write(usize),
@@ -54,10 +54,10 @@ pub(super) struct OperationScript {
     ends_full: bool,
     counted: AheadCounters,
     step: StepRecord,
-    /// Steps of the interrupted run that this one goes on from.
+    /// Steps of the interrupted run that this one continues.
     earlier: Vec<StepRecord>,
     put_back: u64,
-    /// First call that the profile needs and the filesystem cannot do.
+    /// First required call that the filesystem does not support.
     refused: Option<String>,
 }
 
@@ -82,7 +82,7 @@ impl OperationScript {
         }
     }
 
-    /// Records these steps, and the bytes of the files that stand at a time, with the task.
+    /// Records the steps so far and the target bytes of existing files with the task.
     pub(super) fn recording(mut self, live_bytes: u64, earlier: Vec<StepRecord>) -> Self {
         self.step.live_bytes = live_bytes;
         self.earlier = earlier;
@@ -250,7 +250,7 @@ impl OperationScript {
         Ok(is_done)
     }
 
-    /// Reads the use of the filesystem, if a level of it is kept.
+    /// Reads the reported use, if the run keeps a level.
     fn hold(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         if self.lock().model().hold_full.is_some() {
             let room = io.room(ROOT_DIR)?;
@@ -295,8 +295,8 @@ impl OperationScript {
         Ok(())
     }
 
-    /// Removes what there is of a file or unit. A full filesystem may have no space to remove it
-    /// either: then a commit comes first.
+    /// Removes a file or unit, even if incomplete. If a full filesystem has no space to remove it,
+    /// a commit comes first.
     fn remove(&mut self, io: &mut dyn Io, plan: &FilesPlan, live: &LiveFile) -> Result<(), Stop> {
         let path = path(plan, live);
         let Some(count) = live.files else {

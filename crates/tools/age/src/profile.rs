@@ -179,7 +179,7 @@ pub(super) enum OperationKind {
 }
 
 impl OperationKind {
-    /// True for operations that depend on the data of a file, and not only on its size.
+    /// True for operations that depend on file data and not only on sizes.
     const fn needs_data(self) -> bool {
         matches!(self, Self::Copy | Self::Reflink | Self::Punch)
     }
@@ -277,7 +277,7 @@ impl Model {
         self.operations.iter().any(|plan| plan.kind == kind)
     }
 
-    /// True if files must have their data, and not only their blocks.
+    /// True if files must be written and not only allocated.
     pub(super) fn needs_data(&self) -> bool {
         !self.maintenance.is_empty() || self.operations.iter().any(|plan| plan.kind.needs_data())
     }
@@ -288,7 +288,8 @@ impl Model {
         self.operations.iter().any(|plan| plan.files == files && plan.kind == kind)
     }
 
-    /// Reports whether a level of use can be kept: files of a population with a share come and go.
+    /// Reports whether the filesystem can be kept at a level: a population with a share both
+    /// creates and deletes.
     pub(super) fn can_hold(&self) -> bool {
         let creates = |files: usize| {
             let kind = OperationKind::Create;
@@ -424,8 +425,7 @@ fn files_plan(written: &FilesText) -> Result<FilesPlan, ProfileError> {
     })
 }
 
-/// Population with the files of a data set, or a number of them; the data set determines paths and
-/// sizes.
+/// Population of the files of a data set, or of a number of files with its paths and sizes.
 fn dataset_plan(
     name: String,
     dataset: &str,

@@ -1,4 +1,4 @@
-//! Progress of a run, for all sessions: its phase, the sums of its tasks, its end.
+//! Progress of a run of any session: its phase, the sums of its tasks, its end.
 
 use treering_model::metrics::{cpu, rates, times};
 use treering_model::{Caution, Fact, Metric, Scope, TaskTotals};
@@ -29,7 +29,7 @@ pub(super) struct RunProgress {
     pub(super) ending: EndingMonitor,
     /// Current phase; `None` before the first.
     pub(super) phase: Option<&'static str>,
-    /// Error of a run that could not begin: the filesystem cannot do what the profile needs.
+    /// Error of a run that could not begin because the filesystem lacks a required call.
     refusal: Option<SessionError>,
     /// Filesystem type, for that error.
     filesystem: Option<String>,
@@ -136,7 +136,7 @@ fn metrics(sums: TaskSums) -> Vec<Metric> {
     ]
 }
 
-/// Metrics that a run will have; their values are meaningless.
+/// Names of the metrics that a run will have, with placeholder values.
 pub(super) fn foreseen() -> Vec<Metric> {
     metrics(TaskSums { operations: 1, wall_ns: 1, cpu_ns: 1 })
 }

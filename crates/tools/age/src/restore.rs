@@ -1,5 +1,5 @@
-//! Files as they were after the last whole step: what a later step made is removed, what it removed
-//! or changed is put back. Only names and sizes are compared.
+//! Restoring files to their state after the last complete step: files made by a later step are
+//! removed, files it removed or changed are written again. Only names and sizes are compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,8 @@ use super::calls::{
 use super::generator::LiveFile;
 use super::profile::FilesPlan;
 
-/// Makes the files of a population as they should be; returns how many were put back or removed, or
-/// `None` if there is no space for them. Other names than those of its own files stay.
+/// Restores the files of a population. Returns the number of files written again or removed; `None`
+/// without space. Foreign names are left alone.
 pub(super) fn restore(
     io: &mut dyn Io,
     plan: &FilesPlan,
@@ -58,7 +58,7 @@ pub(super) fn restore(
 const FILE: char = 'f';
 const UNIT: char = 'u';
 
-/// True for a name that a run gives: a letter and a number.
+/// True for the form of a run's own names: a letter and a number.
 fn is_own(name: &str) -> bool {
     let number = name.strip_prefix([FILE, UNIT]);
     let parsed = number.and_then(|number| Some((number, number.parse::<u64>().ok()?)));
@@ -100,7 +100,7 @@ fn names_in(io: &mut dyn Io, dir: DirSlot) -> Result<BTreeSet<String>, Stop> {
     }
 }
 
-/// Writes a file anew unless it is there with this size; returns 1 if it did, `None` without space.
+/// Writes a file unless it exists with this size. Returns 1 if written, `None` without space.
 fn put_back(io: &mut dyn Io, name: &str, bytes: u64) -> Result<Option<u64>, Stop> {
     // The size is that of a name in an open directory, of no longer path.
     let (place, file) = name.rsplit_once('/').unwrap_or(("", name));
@@ -115,7 +115,7 @@ fn put_back(io: &mut dyn Io, name: &str, bytes: u64) -> Result<Option<u64>, Stop
     Ok(matches!(made, WriteOutcome::All).then_some(1))
 }
 
-/// Removes a file, or a unit with its files; returns how many files that were.
+/// Removes a file, or a unit with its files. Returns the number of files removed.
 fn remove_all(io: &mut dyn Io, place: &str, name: &str) -> Result<u64, Stop> {
     let whole = format!("{place}/{name}");
     if !name.starts_with(UNIT) {

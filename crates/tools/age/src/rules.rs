@@ -40,8 +40,9 @@ pub(super) enum EndRule {
     WrittenTimes(f64),
     /// Fraction of the filesystem in use.
     Full(f64),
-    /// Score whose drift over the later half of its values stays within this bound, as does that of
-    /// the free space in large extents, for as many measurements as it took to come to that.
+    /// Steady state: over the later half of the measurements, the drifts of this score and of the
+    /// free space in large extents stay within this bound, for as many measurements as it took to
+    /// get there.
     Steady(LayoutScore, f64),
     /// Free space close to a target: fractions of the free bytes in extents of each power of two,
     /// and the largest distance from them.
@@ -209,8 +210,8 @@ impl fmt::Display for ScoreDrift {
     }
 }
 
-/// Drift of a score, if it and that of the large free extents are within the bound. Where free
-/// space is not reported, the score decides alone.
+/// Drift of a score, if it and the drift of the free space in large extents are within the bound.
+/// Unreported free space is not considered.
 fn is_level(score: LayoutScore, bound: f64, state: &RunState) -> Option<ScoreDrift> {
     let of_score = |scores: &StepScores| match score {
         LayoutScore::Traversal => scores.traversal,

@@ -19,7 +19,7 @@ pub struct StepRecord {
     /// Bytes written, from the totals of the task.
     #[serde(default)]
     pub written_bytes: u64,
-    /// Bytes of the files that stand at a time, as the run began.
+    /// Target bytes of the files that exist at a time, as of the start of the run.
     pub live_bytes: u64,
     /// Operations drawn, carried out or not.
     pub drawn: u64,
@@ -107,8 +107,8 @@ impl fmt::Display for OtherOperations {
     }
 }
 
-/// Draws all operations of these steps again. The first step made the directories, the next ones
-/// filled a population each.
+/// Draws the operations of these steps again. The first step made the directories; each of the next
+/// filled one population.
 ///
 /// # Errors
 /// Says which step has another fingerprint: the operations are not those of the run.

@@ -48,17 +48,18 @@ fn kind_metrics(scope: &Scope, word: &str, kind: &KindFigures, seconds: f64) -> 
     if kind.requests == 0 {
         return Vec::new();
     }
-    let of = |spec: MetricSpec, word: &str, value| spec.of_member(&[word], scope.clone(), value);
+    let metric =
+        |spec: MetricSpec, word: &str, value| spec.of_member(&[word], scope.clone(), value);
     let mean = kind.bytes as f64 / kind.requests as f64;
     let mut metrics = vec![
-        of(trace::DIRECTION_MIB_PER_SECOND, word, kind.bytes as f64 / MIB / seconds),
-        of(trace::DIRECTION_REQUEST_MEAN_BYTES, word, mean),
+        metric(trace::DIRECTION_MIB_PER_SECOND, word, kind.bytes as f64 / MIB / seconds),
+        metric(trace::DIRECTION_REQUEST_MEAN_BYTES, word, mean),
     ];
     let stages = [("issue", &kind.issue_to_complete), ("queue", &kind.queue_to_complete)];
     for (stage, latency) in stages.into_iter().filter(|(_, latency)| latency.samples > 0) {
         let word = format!("{word}_{stage}");
-        metrics.push(of(trace::TO_COMPLETE_P50_NS, &word, latency.p50_ns as f64));
-        metrics.push(of(trace::TO_COMPLETE_P99_NS, &word, latency.p99_ns as f64));
+        metrics.push(metric(trace::TO_COMPLETE_P50_NS, &word, latency.p50_ns as f64));
+        metrics.push(metric(trace::TO_COMPLETE_P99_NS, &word, latency.p99_ns as f64));
     }
     metrics
 }

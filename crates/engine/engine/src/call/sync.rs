@@ -178,9 +178,7 @@ impl SyncCaller {
             Call::Create { at, path, how, into } => self.open(at, path, created(how), into)?,
             Call::Open { at, path, how, into } => self.open(at, path, opened(how), into)?,
             Call::Close { file } => {
-                if !self.mappings.is_empty() {
-                    self.retired.add(self.mappings.remove(&file.0));
-                }
+                self.retired.add(self.mappings.remove(&file.0));
                 let open = self.files.get_mut(usize::from(file.0)).and_then(Option::take);
                 self.close_file(open.ok_or(Errno::BADF)?)?;
             }
@@ -269,8 +267,7 @@ impl SyncCaller {
                 sync_range(self.file(file)?, start, bytes, flags)?;
             }
             Call::Forget { file, start, bytes } => {
-                // Mapped pages stay in the page cache.
-                self.retired.clear();
+                self.retired.clear(); // Mapped pages stay in the page cache.
                 forget(self.file(file)?, start, bytes)?;
             }
             Call::Advise { file, start, bytes, random } => {
@@ -593,8 +590,7 @@ impl Caller for SyncCaller {
     }
 
     fn close_all(&mut self) {
-        // Waits for those that are under way.
-        self.requests = TaskRequests::default();
+        self.requests = TaskRequests::default(); // Waits for those that are under way.
         self.mappings.clear();
         self.retired.clear();
         // Slots the task left open are closed here; errors of these closes are ignored.

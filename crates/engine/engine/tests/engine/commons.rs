@@ -146,8 +146,8 @@ fn worker_credentials_apply_to_their_task_only() {
     }
     result.unwrap();
     let owner = |file: &str| {
-        let about = std::fs::metadata(place.path().join(file)).unwrap();
-        (about.uid(), about.gid())
+        let metadata = std::fs::metadata(place.path().join(file)).unwrap();
+        (metadata.uid(), metadata.gid())
     };
     assert_eq!(owner("theirs"), (12_345, 54_321));
     assert_eq!(owner("ours"), (own.uid(), own.gid()));

@@ -88,11 +88,14 @@ fn heat_is_recorded_at_the_ranges_of_the_calls() {
             assert_eq!((counts.reads, counts.writes), (4, 4), "{report:?}");
             assert_eq!((counts.read_bytes, counts.written_bytes), (13, 8342));
             assert!(!file.removed && file.mean_interval_ns.is_some());
-            let of = |offset| find(&report.hottest_ranges, &new, offset).counts;
-            assert_eq!((of(0).reads, of(0).writes, of(0).written_bytes), (3, 2, 8192));
-            assert_eq!((of(MIB).reads, of(MIB).read_bytes), (1, 10));
+            let counts_at = |offset| find(&report.hottest_ranges, &new, offset).counts;
+            assert_eq!(
+                (counts_at(0).reads, counts_at(0).writes, counts_at(0).written_bytes),
+                (3, 2, 8192)
+            );
+            assert_eq!((counts_at(MIB).reads, counts_at(MIB).read_bytes), (1, 10));
             // What was appended lies behind what stood there.
-            assert_eq!((of(3 * MIB).writes, of(3 * MIB).written_bytes), (2, 150));
+            assert_eq!((counts_at(3 * MIB).writes, counts_at(3 * MIB).written_bytes), (2, 150));
             assert!(find(&report.hottest_files, &format!("{dir}/gone"), 0).removed);
         }
         assert_eq!(report.concentration.last(), Some(&(1.0, 1.0)));

@@ -144,8 +144,8 @@ fn requests_of_any_size_take_the_fewest_calls() {
     let mut memory = MemoryCaller::new(&MemoryFilesystem::default());
     sizes_and_calls(&mut real);
     sizes_and_calls(&mut memory);
-    let about = std::fs::metadata(place.path().join("big")).unwrap();
-    assert_eq!(about.len(), 1000 + 2 * LARGEST_CALL_BYTES as u64 + 1);
+    let metadata = std::fs::metadata(place.path().join("big")).unwrap();
+    assert_eq!(metadata.len(), 1000 + 2 * LARGEST_CALL_BYTES as u64 + 1);
 }
 
 fn sizes_and_calls(caller: &mut impl Caller) {

@@ -89,8 +89,8 @@ fn requests_complete_in_every_queue_kind_and_in_memory() {
         if !check(&Target::open(place.path()).unwrap(), kind) {
             continue;
         }
-        let about = std::fs::metadata(place.path().join("file")).unwrap();
-        assert_eq!(about.len(), u64::from(BLOCKS) * u64::from(BLOCK));
+        let metadata = std::fs::metadata(place.path().join("file")).unwrap();
+        assert_eq!(metadata.len(), u64::from(BLOCKS) * u64::from(BLOCK));
     }
 }
 

@@ -97,10 +97,10 @@ fn trees(groups: &[usize]) -> ScriptedSession {
         let files = u32::try_from(2 + (group * 7 + number) % 5).unwrap();
         task(&name, make_tree(&name, files, 3000))
     };
-    let of = |(number, tasks): (usize, &usize)| {
+    let numbered_group = |(number, tasks): (usize, &usize)| {
         group((0..*tasks).map(|task| tree(number, task)).collect())
     };
-    let groups: Vec<_> = groups.iter().enumerate().map(of).collect();
+    let groups: Vec<_> = groups.iter().enumerate().map(numbered_group).collect();
     let (first, second): (Vec<_>, Vec<_>) =
         groups.into_iter().enumerate().partition(|(n, _)| n % 2 == 0);
     let of_phase =

@@ -100,9 +100,9 @@ mod tests {
 
     #[test]
     fn a_short_job_grows_by_the_ratio_of_the_times_in_two_digits() {
-        let of = |measured| scale(4_000, 1 << 32, FILES).value_for(measured, 5.0);
-        assert_eq!(of(0.33), 61_000);
-        assert_eq!(of(1.0), 20_000);
+        let value_for = |measured| scale(4_000, 1 << 32, FILES).value_for(measured, 5.0);
+        assert_eq!(value_for(0.33), 61_000);
+        assert_eq!(value_for(1.0), 20_000);
         assert_eq!(scale(1, 100, FILES).value_for(0.4, 5.0), 13);
         assert_eq!(scale(3, 100, FILES).value_for(2.0, 5.0), 8);
     }

@@ -174,10 +174,15 @@ fn kexec(
         let folder = root.join("boot");
         names.iter().map(|name| folder.join(name)).find(|path| path.is_file())
     };
-    let of = |begin: &str, end: &str| format!("{begin}{release}{end}");
-    let image = first(&[of("vmlinuz-", ""), of("kernel-", ""), of("vmlinux-", "")]);
+    let file_name = |begin: &str, end: &str| format!("{begin}{release}{end}");
+    let image =
+        first(&[file_name("vmlinuz-", ""), file_name("kernel-", ""), file_name("vmlinux-", "")]);
     let image = image.ok_or_else(|| missing(format!("there is no /boot/vmlinuz-{release}")))?;
-    let initrd = first(&[of("initrd.img-", ""), of("initramfs-", ".img"), of("initrd-", "")]);
+    let initrd = first(&[
+        file_name("initrd.img-", ""),
+        file_name("initramfs-", ".img"),
+        file_name("initrd-", ""),
+    ]);
     let line = word(&root.join("proc/cmdline")).unwrap_or_default();
     // Words that the boot loader added to the running kernel's command line are left out.
     let is_own = |word: &&str| !word.starts_with("BOOT_IMAGE=") && !word.starts_with("initrd=");

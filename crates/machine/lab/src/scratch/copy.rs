@@ -318,10 +318,13 @@ mod tests {
             let read = |top: &str| fs::read(path(top).join(name)).unwrap();
             assert!(read("from") == read("to"), "{name}");
         }
-        let about = |name: &str| fs::symlink_metadata(path("to").join(name)).unwrap();
-        assert_eq!(about("name").ino(), about("dir/file").ino());
-        assert_eq!((about("name").mode() & 0o7777, about("dir").mode() & 0o7777), (0o640, 0o750));
-        assert!(about("sparse").blocks() * 512 < 4 << 20);
+        let metadata = |name: &str| fs::symlink_metadata(path("to").join(name)).unwrap();
+        assert_eq!(metadata("name").ino(), metadata("dir/file").ino());
+        assert_eq!(
+            (metadata("name").mode() & 0o7777, metadata("dir").mode() & 0o7777),
+            (0o640, 0o750)
+        );
+        assert!(metadata("sparse").blocks() * 512 < 4 << 20);
         assert_eq!(fs::read_link(path("to/link")).unwrap().to_str(), Some("dir/file"));
         let again = copier.entry(top, c"empty", FileType::RegularFile).unwrap_err();
         assert!(again.to_string().contains("cannot make empty in the copy"), "{again}");

@@ -1,8 +1,10 @@
 //! A device in use is refused even when named with `--erase`; only a named device is erased.
 
 use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -21,6 +23,23 @@ fn refused_either_way(bench: &Workbench, disk: &Path) -> String {
     let named = reported(LabDevice::acquire(&variant, &erasing(disk), &bench.lab));
     assert_eq!(plain, named);
     plain
+}
+
+/// Message of the refusal while a shell has the disk open with `redirection`, and ID of the shell.
+fn refused_while_open(bench: &Workbench, disk: &Path, redirection: &str) -> (String, u32) {
+    let script = format!("exec 3{redirection}{}; echo ready; read gone", disk.display());
+    let mut holder = Command::new("/bin/sh")
+        .args(["-c", &script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let output = holder.stdout.take().unwrap();
+    BufReader::new(output).read_line(&mut String::new()).unwrap();
+    let words = refused_either_way(bench, disk);
+    drop(holder.stdin.take());
+    holder.wait().unwrap();
+    (words, holder.id())
 }
 
 fn format(node: &Path) -> bool {
@@ -158,20 +177,9 @@ fn a_device_that_another_process_writes_to_is_refused() {
     }
     let bench = Workbench::new();
     let disk = ForeignDisk::new(16 * MIB);
-    let hold = format!("exec 3<>{}; echo ready; read gone", disk.node.display());
-    let mut holder = std::process::Command::new("/bin/sh")
-        .args(["-c", &hold])
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    let output = holder.stdout.take().unwrap();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
-    let words = refused_either_way(&bench, &disk.node);
-    drop(holder.stdin.take());
-    holder.wait().unwrap();
-    assert!(words.contains("is open for writing in sh (process"), "{words}");
+    let (words, holder) = refused_while_open(&bench, &disk.node, "<>");
+    let writer = format!("is open for writing in sh (process {holder})");
+    assert!(words.contains(&writer), "{words}");
     assert_eq!(inspect(&disk.node).unwrap().obstacles, []);
 }
 
@@ -183,20 +191,8 @@ fn a_device_that_another_process_reads_is_not_erased_and_the_reader_is_named() {
     let bench = Workbench::new();
     let disk = ForeignDisk::new(16 * MIB);
     File::options().write(true).open(&disk.image).unwrap().write_all_at(b"x", 5 * MIB).unwrap();
-    let hold = format!("exec 3<{}; echo ready; read gone", disk.node.display());
-    let mut holder = std::process::Command::new("/bin/sh")
-        .args(["-c", &hold])
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    let output = holder.stdout.take().unwrap();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
-    let words = refused_either_way(&bench, &disk.node);
-    drop(holder.stdin.take());
-    holder.wait().unwrap();
-    let reader = format!("is open for reading in sh (process {})", holder.id());
+    let (words, holder) = refused_while_open(&bench, &disk.node, "<");
+    let reader = format!("is open for reading in sh (process {holder})");
     assert!(words.contains(&reader), "{words}");
     let variant = on_blocks("ext4", &[&disk.node]);
     LabDevice::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap().release().unwrap();

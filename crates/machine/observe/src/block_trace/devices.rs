@@ -114,13 +114,13 @@ fn upper_dir(mount: &Mount) -> Option<&Path> {
 /// If the node is not a block device.
 pub fn device_at(node: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
     let device = node.display().to_string();
-    let about = std::fs::metadata(node)
+    let metadata = std::fs::metadata(node)
         .map_err(|source| BlockTraceError::Unreadable { device: device.clone(), source })?;
-    if !about.file_type().is_block_device() {
+    if !metadata.file_type().is_block_device() {
         return Err(BlockTraceError::NotADevice { device });
     }
     let sys = Path::new("/sys");
-    let base = folder(sys, split(about.rdev())).ok_or(BlockTraceError::NoDevice { device })?;
+    let base = folder(sys, split(metadata.rdev())).ok_or(BlockTraceError::NoDevice { device })?;
     bottom(&[base], node)
 }
 
@@ -278,7 +278,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let sys = &top.path().canonicalize().unwrap();
         stack(sys);
-        let of = |number| {
+        let by_number = |number| {
             let traced = bottom(&[folder(sys, number).unwrap()], Path::new("/mnt")).unwrap();
             traced
                 .into_iter()
@@ -286,12 +286,12 @@ mod tests {
         };
         let named = |name: &str, disk: &str, first| (name.to_owned(), disk.to_owned(), first);
         let array = [named("sdb", "8:16", 0), named("sdc", "8:32", 0)];
-        let volume: Vec<_> = of((252, 0)).collect();
+        let volume: Vec<_> = by_number((252, 0)).collect();
         assert_eq!(volume[0], named("sda1", "8:0", 2048));
         assert_eq!(volume[1..], array);
-        assert_eq!(of((9, 0)).collect::<Vec<_>>(), array);
-        assert_eq!(of((259, 0)).collect::<Vec<_>>(), array, "a partition of the array");
-        assert_eq!(of((8, 1)).collect::<Vec<_>>(), [named("sda1", "8:0", 2048)]);
+        assert_eq!(by_number((9, 0)).collect::<Vec<_>>(), array);
+        assert_eq!(by_number((259, 0)).collect::<Vec<_>>(), array, "a partition of the array");
+        assert_eq!(by_number((8, 1)).collect::<Vec<_>>(), [named("sda1", "8:0", 2048)]);
         assert_eq!(folder(sys, (1, 1)), None);
     }
 

@@ -222,10 +222,10 @@ impl EventSource for TraceInstance {
 
     fn lost(&self) -> u64 {
         let Some(own) = &self.own else { return self.lost };
-        let of = |(cpu, _): &(u32, OwnedFd)| {
+        let lost_of_ring = |(cpu, _): &(u32, OwnedFd)| {
             own.read(&format!("per_cpu/cpu{cpu}/stats")).map_or(0, |text| counted_lost(&text))
         };
-        self.pages.iter().map(of).fold(0, u64::saturating_add).max(self.lost)
+        self.pages.iter().map(lost_of_ring).fold(0, u64::saturating_add).max(self.lost)
     }
 }
 

@@ -18,11 +18,11 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Total bytes read, written and discarded by the devices since boot; `None` if a device does not
 /// report them.
 pub(super) fn moved_bytes(devices: &[TracedDevice]) -> Option<u64> {
-    let of = |device: &TracedDevice| {
+    let bytes_of = |device: &TracedDevice| {
         let counters = DiskCounters::parse(&read_to_string(stat_path(device)).ok()?)?;
         Some(counters.read_bytes + counters.write_bytes + counters.discard_bytes)
     };
-    devices.iter().map(of).sum()
+    devices.iter().map(bytes_of).sum()
 }
 
 /// Path of a device's counters.

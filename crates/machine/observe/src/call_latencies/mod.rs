@@ -78,9 +78,9 @@ impl TrialWatch for CallWatch {
             add(&mut total, one.op, one.calls, &one.latency);
         }
         let mut metrics = metrics(&total, &Scope::Trial, self.decides);
-        let has = |op: Op, calls: &[CallSum]| calls.iter().any(|one| one.op == op);
+        let has_op = |op: Op, calls: &[CallSum]| calls.iter().any(|one| one.op == op);
         let is_in_several = |one: &&CallSum| {
-            self.phases.iter().filter(|(_, calls)| has(one.op, calls)).nth(1).is_some()
+            self.phases.iter().filter(|(_, calls)| has_op(one.op, calls)).nth(1).is_some()
         };
         for (name, calls) in &self.phases {
             let calls: Vec<CallSum> = calls.iter().filter(is_in_several).cloned().collect();

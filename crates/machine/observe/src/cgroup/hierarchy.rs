@@ -35,8 +35,8 @@ impl CgroupPath {
                 is_it(number, controllers).then(|| PathBuf::from(path))
             })
         };
-        let has = |list: &str| list.split(',').any(|name| name == controller);
-        let first = path_of(&|_, controllers| has(controllers));
+        let names_controller = |list: &str| list.split(',').any(|name| name == controller);
+        let first = path_of(&|_, controllers| names_controller(controllers));
         let (version, path) = match first {
             Some(path) => (CgroupVersion::One, path),
             None => {
@@ -44,7 +44,9 @@ impl CgroupPath {
             }
         };
         let mount = table.mounts.into_iter().find(|mount| match version {
-            CgroupVersion::One => mount.fs_type == "cgroup" && has(&mount.super_options),
+            CgroupVersion::One => {
+                mount.fs_type == "cgroup" && names_controller(&mount.super_options)
+            }
             CgroupVersion::Two => mount.fs_type == "cgroup2",
         })?;
         // In a container only a part of the hierarchy may be mounted.

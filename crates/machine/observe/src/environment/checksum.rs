@@ -65,15 +65,18 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("crypto"), LIST).unwrap();
         let places = KernelRoots { proc: root.path().to_owned(), ..KernelRoots::default() };
-        let told = |fs_type, stated| -> Vec<String> {
+        let algorithms = |fs_type, stated| -> Vec<String> {
             facts(&places, fs_type, stated).into_iter().map(|fact| fact.value).collect()
         };
-        assert_eq!(told("ext4", None), ["crc32c (crc32c-intel)", "for the processor"]);
-        assert_eq!(told("f2fs", None), ["crc32 (crc32-generic)", "generic"]);
+        assert_eq!(algorithms("ext4", None), ["crc32c (crc32c-intel)", "for the processor"]);
+        assert_eq!(algorithms("f2fs", None), ["crc32 (crc32-generic)", "generic"]);
         let stated = "xxhash64 (xxhash64-generic)";
-        assert_eq!(told("btrfs", Some(stated)), [stated, "generic"]);
-        assert!(told("ext2", None).is_empty());
+        assert_eq!(algorithms("btrfs", Some(stated)), [stated, "generic"]);
+        assert!(algorithms("ext2", None).is_empty());
         std::fs::write(root.path().join("crypto"), "").unwrap();
-        assert_eq!(told("xfs", None), ["crc32c (library of the kernel)", "for the processor"]);
+        assert_eq!(
+            algorithms("xfs", None),
+            ["crc32c (library of the kernel)", "for the processor"]
+        );
     }
 }

@@ -75,11 +75,11 @@ pub(super) fn name_of(places: &KernelRoots, source: &OsStr) -> Option<String> {
 }
 
 fn folder_of_source(places: &KernelRoots, source: &OsStr) -> Option<PathBuf> {
-    let about = std::fs::metadata(source).ok()?;
-    if !about.file_type().is_block_device() {
+    let metadata = std::fs::metadata(source).ok()?;
+    if !metadata.file_type().is_block_device() {
         return None;
     }
-    folder(places, about.rdev())
+    folder(places, metadata.rdev())
 }
 
 fn folder(places: &KernelRoots, number: u64) -> Option<PathBuf> {
@@ -131,9 +131,9 @@ const ALLOCATED_PERCENT: u128 = 75;
 /// is not accessible.
 fn image_allocation(disk: &Path) -> Option<&'static str> {
     let image = backing_file(disk)?;
-    let about = std::fs::metadata(image).ok().filter(std::fs::Metadata::is_file)?;
-    let allocated = about.blocks().saturating_mul(SECTOR_BYTES);
-    let is_whole = u128::from(allocated) * 100 >= u128::from(about.len()) * ALLOCATED_PERCENT;
+    let metadata = std::fs::metadata(image).ok().filter(std::fs::Metadata::is_file)?;
+    let allocated = metadata.blocks().saturating_mul(SECTOR_BYTES);
+    let is_whole = u128::from(allocated) * 100 >= u128::from(metadata.len()) * ALLOCATED_PERCENT;
     Some(if is_whole { "allocated" } else { "sparse" })
 }
 

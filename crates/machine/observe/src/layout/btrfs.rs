@@ -41,7 +41,7 @@ pub(super) fn look(
     map: Option<&mut MapMeasures>,
 ) -> SpaceUsage {
     if let Ok(spaces) = btrfs_spaces(filesystem) {
-        let of = |use_bit| {
+        let groups_with = |use_bit| {
             let of_it =
                 spaces.iter().filter(move |s| s.flags & use_bit != 0 && s.flags & RESERVED == 0);
             of_it.fold(UsedBytes::default(), |sum, space| UsedBytes {
@@ -49,8 +49,8 @@ pub(super) fn look(
                 total_bytes: sum.total_bytes.saturating_add(space.total_bytes),
             })
         };
-        space.fullness.data = of(DATA);
-        space.fullness.metadata = Some(of(METADATA));
+        space.fullness.data = groups_with(DATA);
+        space.fullness.metadata = Some(groups_with(METADATA));
     }
     // Inodes are not limited.
     space.fullness.inodes = None;

@@ -78,10 +78,10 @@ fn all() -> impl Iterator<Item = &'static MetricSpec> {
 }
 
 fn call_latencies() -> impl Iterator<Item = String> {
-    let of = |op: Op| {
+    let specs_of = |op: Op| {
         QUANTILES.map(|quantile| calls::CALL_LATENCY_NANOSECONDS.member(&[op.name(), quantile]))
     };
-    Op::ALL.into_iter().flat_map(of)
+    Op::ALL.into_iter().flat_map(specs_of)
 }
 
 fn has(spec: &MetricSpec, name: &str) -> bool {

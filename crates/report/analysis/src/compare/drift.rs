@@ -42,16 +42,16 @@ fn found<'a>(
     let Ok(corrected) = holm(&p_values) else { return Vec::new() };
     let mut metrics_of: Vec<(String, Vec<String>)> = Vec::new();
     for ((about, _), p) in family.iter().zip(corrected).filter(|(_, p)| *p < ALPHA) {
-        let of =
+        let sides =
             format!("{} of '{}' against '{}'", about.workload, about.contender, about.baseline);
         let metric = format!("{} ({})", about.metric(), p_words(p));
-        match metrics_of.iter_mut().find(|(known, _)| *known == of) {
+        match metrics_of.iter_mut().find(|(known, _)| *known == sides) {
             Some((_, metrics)) => metrics.push(metric),
-            None => metrics_of.push((of, vec![metric])),
+            None => metrics_of.push((sides, vec![metric])),
         }
     }
-    let caution = |(of, metrics): (String, Vec<String>)| {
-        ComparisonCaution::new(code, format!("{of}: {what}: {}", metrics.join(", ")))
+    let caution = |(sides, metrics): (String, Vec<String>)| {
+        ComparisonCaution::new(code, format!("{sides}: {what}: {}", metrics.join(", ")))
     };
     metrics_of.into_iter().map(caution).collect()
 }

@@ -86,15 +86,16 @@ impl Gate {
                 reasons.push(GateReason::NothingCompared { contender });
                 continue;
             }
-            let of = |is_one: &dyn Fn(&MetricComparison) -> bool| -> Vec<String> {
+            let metrics_where = |is_one: &dyn Fn(&MetricComparison) -> bool| -> Vec<String> {
                 let own = outcome.primary_of(&variant.name).filter(|one| is_one(one));
                 own.map(MetricComparison::metric)
                     .collect::<BTreeSet<String>>()
                     .into_iter()
                     .collect()
             };
-            let open = of(&is_open);
-            let stalls = of(&|comparison| !is_open(comparison) && comparison.stalls_more());
+            let open = metrics_where(&is_open);
+            let stalls =
+                metrics_where(&|comparison| !is_open(comparison) && comparison.stalls_more());
             if !stalls.is_empty() {
                 let contender = contender.clone();
                 reasons.push(GateReason::Stalls { contender, metrics: stalls });

@@ -85,11 +85,11 @@ pub(super) fn jobs<'t>(
         let same = |trial: &&&'t Trial| {
             trial.beginning.workload == workload && trial.beginning.mode == mode
         };
-        let of = |trials: &[&'t Trial]| match factor {
+        let groups_of = |trials: &[&'t Trial]| match factor {
             Factor::Job => whole(trials.iter().filter(same).copied().collect()),
             _ => groups(trials.iter().filter(same).copied()),
         };
-        let (base, other) = (of(baseline), of(contender));
+        let (base, other) = (groups_of(baseline), groups_of(contender));
         let label = format!("{workload} ({})", mode.name());
         let only = match (base.is_empty(), other.is_empty()) {
             (false, true) => Some(names.0),
@@ -118,7 +118,7 @@ fn other_accelerators(
     other: &[TrialGroup<'_>],
     names: (&str, &str),
 ) -> Option<String> {
-    let of = |groups: &[TrialGroup<'_>]| {
+    let accelerators = |groups: &[TrialGroup<'_>]| {
         let trials = groups.iter().flat_map(|group| &group.trials);
         let words = trials.map(|trial| {
             let fact = trial.facts.iter().find(|fact| fact.name == Accelerator::FACT);
@@ -126,7 +126,7 @@ fn other_accelerators(
         });
         words.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>().join(", ")
     };
-    let (left, right) = (of(base), of(other));
+    let (left, right) = (accelerators(base), accelerators(other));
     let message = format!(
         "the accelerator of the guests is {left} in '{}' and {right} in '{}'",
         names.0, names.1

@@ -317,11 +317,11 @@ fn add_questions_within(
     cautions: &mut Vec<ComparisonCaution>,
 ) {
     let Some(runs) = imported_pair(job) else { return };
-    let about = format!("{} of '{}' against '{}'", job.workload, names.1, names.0);
-    cautions.extend(of_fill(&about, names, runs));
+    let sides = format!("{} of '{}' against '{}'", job.workload, names.1, names.0);
+    cautions.extend(of_fill(&sides, names, runs));
     let (within, unpaired) = compare_within(job, names, runs);
     if !unpaired.is_empty() {
-        let message = format!("{about}: not in pairs: {}", unpaired.join("; "));
+        let message = format!("{sides}: not in pairs: {}", unpaired.join("; "));
         cautions.push(ComparisonCaution::new(Code::UnequalWork, message));
     }
     if !within.is_empty() {
@@ -377,9 +377,9 @@ fn add_questions(
     quantity::merge_units(&mut pending[first..], first, &trials);
     let equal_work = is_equal_work(job);
     pending[first..].iter_mut().for_each(|one| one.about.equal_work = equal_work);
-    let about = format!("{} of '{}' against '{}'", job.workload, names.1, names.0);
+    let sides = format!("{} of '{}' against '{}'", job.workload, names.1, names.0);
     if !missing.is_empty() {
-        let message = format!("{about}: not on both variants: {}", missing.join(", "));
+        let message = format!("{sides}: not on both variants: {}", missing.join(", "));
         cautions.push(ComparisonCaution::new(Code::MetricMissing, message));
     }
 }

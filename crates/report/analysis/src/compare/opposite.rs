@@ -28,13 +28,13 @@ pub(super) fn opposite(comparisons: &[MetricComparison]) -> Vec<ComparisonCautio
         let Some(words) = against_time(comparison, comparisons) else { continue };
         let job =
             if comparison.job.is_empty() { String::new() } else { format!(" {}", comparison.job) };
-        let about = format!(
+        let sides = format!(
             "{}{job}, '{}' against '{}'",
             comparison.workload, comparison.contender, comparison.baseline
         );
-        match contradictions.iter_mut().find(|(known, _)| *known == about) {
+        match contradictions.iter_mut().find(|(known, _)| *known == sides) {
             Some((_, words_of)) => words_of.push(words),
-            None => contradictions.push((about, vec![words])),
+            None => contradictions.push((sides, vec![words])),
         }
     }
     let caution = |(about, words): (String, Vec<String>)| {
@@ -86,7 +86,7 @@ fn time_of<'c>(
             == (&comparison.workload, comparison.mode, &comparison.job)
             && other.contender == comparison.contender
     };
-    let of = |scope: &Scope| {
+    let elapsed = |scope: &Scope| {
         let mut times = comparisons.iter().filter(is_of_job);
         times.find(|other| other.name == times::ELAPSED_SECONDS.name && other.scope == *scope)
     };
@@ -95,7 +95,7 @@ fn time_of<'c>(
             comparisons.iter().filter(is_of_job).filter(|other| other.name == comparison.name);
         seen.all(|other| other.scope == comparison.scope)
     };
-    of(&comparison.scope).or_else(|| is_alone().then(|| of(&Scope::Trial)).flatten())
+    elapsed(&comparison.scope).or_else(|| is_alone().then(|| elapsed(&Scope::Trial)).flatten())
 }
 
 /// Reports whether the contender was clearly faster (true) or slower (false); `None` if neither.

@@ -139,14 +139,14 @@ struct MeasuringSession {
 
 /// Splits the trials into measuring sessions, in time order.
 fn sessions(baseline: &[&Trial], contender: &[&Trial]) -> Vec<MeasuringSession> {
-    let of = |variant: &[&Trial], is_contender: bool| -> Vec<(i64, i64, bool, usize)> {
+    let spans = |variant: &[&Trial], is_contender: bool| -> Vec<(i64, i64, bool, usize)> {
         let span = |(place, trial): (usize, &&Trial)| {
             let start = trial.beginning.started_unix_ms;
             (start, start.saturating_add(lasted_ms(trial)), is_contender, place)
         };
         variant.iter().enumerate().map(span).collect()
     };
-    let mut trials = [of(baseline, false), of(contender, true)].concat();
+    let mut trials = [spans(baseline, false), spans(contender, true)].concat();
     trials.sort_unstable_by_key(|(start, _, is_contender, place)| (*start, *place, *is_contender));
     let pause = trials.iter().map(|(start, end, ..)| end.saturating_sub(*start));
     let pause = pause.fold(PAUSE_MS, i64::max);

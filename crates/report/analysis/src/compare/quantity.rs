@@ -46,10 +46,11 @@ pub(super) fn merge_units(pending: &mut [PendingComparison], first: usize, trial
         }
         let taken = |index: usize| joined.iter().any(|&(l, m)| l == index || m == index);
         let about = |index: usize| &pending[index].about;
-        let of = |index: &usize| {
+        let joins_leader = |index: &usize| {
             *index != leader && !taken(*index) && is_same(about(leader), about(*index), is_timed)
         };
-        let members: Vec<usize> = questioned.iter().copied().filter(|index| of(index)).collect();
+        let members: Vec<usize> =
+            questioned.iter().copied().filter(|index| joins_leader(index)).collect();
         joined.extend(members.into_iter().map(|member| (leader, member)));
     }
     for (leader, member) in joined {

@@ -82,10 +82,10 @@ pub(super) fn compare_within(
 fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<PairedValues> {
     let mut pairs = Vec::new();
     for kind in kinds(base).into_iter().filter(|kind| kinds(other).contains(kind)) {
-        let of = |trial: &'_ Trial| -> Vec<TaskTotals> {
+        let tasks = |trial: &'_ Trial| -> Vec<TaskTotals> {
             trial.tasks.iter().filter(|task| summary_row(task) == kind).cloned().collect()
         };
-        let (left, right) = (of(base), of(other));
+        let (left, right) = (tasks(base), tasks(other));
         if left.len() != right.len() {
             unpaired.push(format!("{kind}: {} and {} operations", left.len(), right.len()));
             continue;

@@ -44,7 +44,7 @@ impl HistoryGate {
 }
 
 impl History {
-    /// Changes that begin at the point with this key, those of them that `is_wanted` accepts.
+    /// Accepted changes (by `is_wanted`) that begin at the point with this key.
     ///
     /// # Errors
     /// The keys of the points at which such changes begin, when none begins at this one.

@@ -294,15 +294,14 @@ fn judge(
     let newest = newest_differs(&points[level..], smallest_scatter)
         .filter(|newest| newest.p_value <= SUSPECT_ALPHA / judged as f64);
     let suspect = |newest: NewestPoint| -> Result<SuspectPoint, StatsError> {
-        let told = scale.level(newest.level, &gathered.points[before.clone()]);
-        let newest_place = gathered
-            .points
-            .last()
-            .zip(points.last())
-            .map_or(told, |(own, placed)| scale.level(placed.value, std::slice::from_ref(own)));
+        let level_before = scale.level(newest.level, &gathered.points[before.clone()]);
+        let newest_place =
+            gathered.points.last().zip(points.last()).map_or(level_before, |(own, placed)| {
+                scale.level(placed.value, std::slice::from_ref(own))
+            });
         Ok(SuspectPoint {
-            level: scale.value(told),
-            ratio: scale.ratio(told, newest_place, None),
+            level: scale.value(level_before),
+            ratio: scale.ratio(level_before, newest_place, None),
             p_value: newest.p_value,
             is_worse: is_worse(newest.change),
             points_needed: points_to_decide(points, level, &newest, &plan, MOST_FURTHER_POINTS)?,

@@ -73,10 +73,10 @@ fn rates(trial: &Trial) -> Vec<ListedPhase> {
 /// their order, then others in theirs.
 pub fn phases_of(runs: &[ListedRun]) -> Vec<(String, bool)> {
     let mut names: Vec<(String, bool)> = Vec::new();
-    let all = || runs.iter().flat_map(|run| &run.phases);
-    let usual = measured().filter(|step| all().any(|phase| phase.name == step.name));
+    let phases = || runs.iter().flat_map(|run| &run.phases);
+    let usual = measured().filter(|step| phases().any(|phase| phase.name == step.name));
     names.extend(usual.map(|step| (step.name.to_owned(), step.moves_data())));
-    for phase in all() {
+    for phase in phases() {
         if names.iter().all(|(name, _)| *name != phase.name) {
             names.push((phase.name.clone(), phase.moves_data));
         }
@@ -95,11 +95,11 @@ mod tests {
     fn phases_of_imported_results_stand_in_the_order_of_io500_and_further_ones_follow() {
         let mut trial = Trial::new(TrialHeader::new(TrialId::new(), "io500", RunMode::Classic));
         assert_eq!(ListedRun::from_trial(&trial), None);
-        let of = |name: &str| Scope::Kind(name.to_owned());
+        let kind = |name: &str| Scope::Kind(name.to_owned());
         trial.metrics = vec![
-            MIB_PER_SECOND.of(of("ior-rnd4K-easy-read"), 512.0),
-            OPERATIONS_PER_SECOND.of(of("find"), 1_500_000.0),
-            MIB_PER_SECOND.of(of("ior-easy-write"), 2048.0),
+            MIB_PER_SECOND.of(kind("ior-rnd4K-easy-read"), 512.0),
+            OPERATIONS_PER_SECOND.of(kind("find"), 1_500_000.0),
+            MIB_PER_SECOND.of(kind("ior-easy-write"), 2048.0),
             IO500_SCORE.of(Scope::Trial, 12.5),
         ];
         let run = ListedRun::from_trial(&trial).unwrap();

@@ -21,24 +21,24 @@ impl<S: TrialSource> TrialSelection<'_, S> {
         variants: &[SelectedVariant],
     ) -> Result<Option<ComparisonCaution>, SelectionError<S::Error>> {
         let is_of = |one: &&StoredTrial| variants.iter().any(|variant| variant.would_include(one));
-        let out: Vec<&StoredTrial> = self.excluded.iter().filter(is_of).collect();
-        if out.is_empty() {
+        let excluded: Vec<&StoredTrial> = self.excluded.iter().filter(is_of).collect();
+        if excluded.is_empty() {
             return Ok(None);
         }
-        let ids: Vec<TrialId> = out.iter().map(|one| one.trial).collect();
+        let ids: Vec<TrialId> = excluded.iter().map(|one| one.trial).collect();
         let short = self.source.short_ids(&ids).map_err(SelectionError::Source)?;
-        let words = out.iter().zip(short).take(EXCLUDED_NAMED_MAX).map(|(one, short)| {
+        let words = excluded.iter().zip(short).take(EXCLUDED_NAMED_MAX).map(|(one, short)| {
             let cell = one.cell.as_ref();
             let place = cell.map(|cell| format!(", {} round {}", cell.variant, cell.round));
             let reason = one.excluded.as_deref().unwrap_or_default();
             format!("{short}{} ({reason})", place.unwrap_or_default())
         });
         let named: Vec<String> = words.collect();
-        let more = match out.len().saturating_sub(EXCLUDED_NAMED_MAX) {
+        let more = match excluded.len().saturating_sub(EXCLUDED_NAMED_MAX) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let count = match out.len() {
+        let count = match excluded.len() {
             1 => "1 trial was excluded".to_owned(),
             count => format!("{count} trials were excluded"),
         };
@@ -62,12 +62,12 @@ impl<S: TrialSource> TrialSelection<'_, S> {
         let named = variants.iter().filter(|variant| variant.factor == Factor::Id);
         let named: BTreeSet<TrialId> =
             named.flat_map(|variant| variant.trials.iter().copied()).collect();
-        let out = self.excluded.iter().map(|one| one.trial);
-        let out: Vec<TrialId> = out.filter(|trial| named.contains(trial)).collect();
-        if out.is_empty() {
+        let excluded = self.excluded.iter().map(|one| one.trial);
+        let excluded: Vec<TrialId> = excluded.filter(|trial| named.contains(trial)).collect();
+        if excluded.is_empty() {
             return Ok(None);
         }
-        let short = self.source.short_ids(&out).map_err(SelectionError::Source)?;
+        let short = self.source.short_ids(&excluded).map_err(SelectionError::Source)?;
         Ok(Some(format!(
             "excluded trials that are compared since they were named: {}",
             short.join(", ")

@@ -44,20 +44,23 @@ impl ComparedTrials {
         control: Option<&SelectedVariant>,
         observed: &[SelectedVariant],
     ) -> Result<Self, SelectionError<S::Error>> {
-        let all: usize = selected.iter().map(|chosen| chosen.trials.len()).sum();
+        let count: usize = selected.iter().map(|chosen| chosen.trials.len()).sum();
         let mut notes = Vec::new();
         let mut variants = Vec::new();
         for chosen in selected {
-            let mut variant =
-                if all <= TASKS_READ { whole(source, chosen)? } else { headlines(source, chosen)? };
-            if all > TASKS_READ {
+            let mut variant = if count <= TASKS_READ {
+                whole(source, chosen)?
+            } else {
+                headlines(source, chosen)?
+            };
+            if count > TASKS_READ {
                 add_facts(source, &mut variant)?;
             }
             variants.push(variant);
         }
-        if all > TASKS_READ {
+        if count > TASKS_READ {
             notes.push(format!(
-                "with {all} trials, the full environment is shown only for the first and last \
+                "with {count} trials, the full environment is shown only for the first and last \
                  trial of each variant"
             ));
         }
@@ -123,18 +126,18 @@ impl ComparedTrials {
         source: &S,
     ) -> Result<Vec<JobProfile>, SelectionError<S::Error>> {
         let mut jobs = profiles(&self.baseline, &self.contenders);
-        let all = |job: &JobProfile| {
+        let trials_of = |job: &JobProfile| {
             job.variants.iter().map(|variant| variant.trials.len()).sum::<usize>()
         };
-        let all: usize = jobs.iter().map(all).sum();
+        let count: usize = jobs.iter().map(trials_of).sum();
         for variant in jobs.iter_mut().flat_map(|job| &mut job.variants) {
             // Each variant has a proportional share, at least two rounds.
-            let share = (variant.trials.len() * DRAWN / all.max(DRAWN)).max(2);
+            let share = (variant.trials.len() * DRAWN / count.max(DRAWN)).max(2);
             add_spread_trials(source, variant, share)?;
         }
-        if all > DRAWN {
+        if count > DRAWN {
             self.notes.push(format!(
-                "latencies, rates over time and aging are drawn for an even sample of the {all} \
+                "latencies, rates over time and aging are drawn for an even sample of the {count} \
                  trials: {DRAWN} of them, and at least two of each variant"
             ));
         }

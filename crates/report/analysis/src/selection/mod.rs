@@ -347,8 +347,8 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
             let of_baseline = one.value(factor) == Some(baseline.value.as_str());
             of_baseline && one.role() == Some(CellRole::Control)
         };
-        let found = self.candidates.iter().filter(is_control);
-        let trials: Vec<TrialId> = found.map(|one| one.trial).collect();
+        let controls = self.candidates.iter().filter(is_control);
+        let trials: Vec<TrialId> = controls.map(|one| one.trial).collect();
         let (name, value) =
             (format!("{}{}", baseline.name, CellRole::Control.suffix()), baseline.value.clone());
         let variant = SelectedVariant { factor, name, value, against: None, trials };
@@ -358,7 +358,7 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
     /// Observed trials of each variant. Variants without any are omitted; the result is empty if
     /// the baseline has none.
     pub fn observed(&self, variants: &[SelectedVariant]) -> Vec<SelectedVariant> {
-        let of = |variant: &SelectedVariant| {
+        let newest_observed = |variant: &SelectedVariant| {
             let mut newest: BTreeMap<(TrialId, &str, &str, u32), TrialId> = BTreeMap::new();
             for one in &self.candidates {
                 let Some(cell) = &one.cell else { continue };
@@ -380,8 +380,9 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
         };
         let is_there = |variant: &SelectedVariant| !variant.trials.is_empty();
         let Some((baseline, contenders)) = variants.split_first() else { return Vec::new() };
-        let contenders: Vec<SelectedVariant> = contenders.iter().map(of).filter(is_there).collect();
-        let baseline = of(baseline);
+        let contenders: Vec<SelectedVariant> =
+            contenders.iter().map(newest_observed).filter(is_there).collect();
+        let baseline = newest_observed(baseline);
         if !is_there(&baseline) || contenders.is_empty() {
             return Vec::new();
         }
@@ -424,8 +425,8 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
     /// Label common to the trials, if any.
     fn common_label(&self, trials: &[TrialId]) -> Option<&str> {
         let trials: BTreeSet<&TrialId> = trials.iter().collect();
-        let all = self.candidates.iter().chain(&self.excluded);
-        let chosen = all.filter(|one| trials.contains(&one.trial));
+        let trials_known = self.candidates.iter().chain(&self.excluded);
+        let chosen = trials_known.filter(|one| trials.contains(&one.trial));
         let mut labels = chosen.map(|one| one.label.as_str());
         let first = labels.next().filter(|label| !label.is_empty())?;
         labels.all(|label| label == first).then_some(first)
@@ -485,16 +486,16 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
             variants.insert(0, baseline);
         }
         if variants.len() < 2 {
-            let said = format!(
+            let message = format!(
                 "the trials have {} of {}",
                 counted(variants.len(), "value"),
                 factor.name()
             );
-            let out = match self.excluded.len() {
+            let excluded = match self.excluded.len() {
                 0 => String::new(),
-                out => format!(" (excluded trials: {out})"),
+                excluded => format!(" (excluded trials: {excluded})"),
             };
-            let message = format!("{said}: there is nothing to compare{out}");
+            let message = format!("{message}: there is nothing to compare{excluded}");
             let hint = "choose variants with --baseline and --contender, or another --by";
             return Err(SelectionError::with_hint(message, hint));
         }
@@ -505,17 +506,19 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
     fn nothing(&self, factor: Factor, value: &str) -> SelectionError<S::Error> {
         let mut values: Vec<&str> = Vec::new();
         for one in &self.candidates {
-            let there = one.value(factor).filter(|value| !value.is_empty());
-            values.extend(there.filter(|value| !values.contains(value)));
+            let value = one.value(factor).filter(|value| !value.is_empty());
+            values.extend(value.filter(|value| !values.contains(value)));
         }
         let more = if values.len() > LISTED { ", …" } else { "" };
         values.truncate(LISTED);
         let message = format!("no trial has the {} '{value}'", factor.name());
-        let is_out = |one: &&StoredTrial| one.value(factor) == Some(value);
-        let out = self.excluded.iter().filter(is_out).count();
+        let has_value = |one: &&StoredTrial| one.value(factor) == Some(value);
+        let excluded = self.excluded.iter().filter(has_value).count();
         let hint = match values.len() {
-            _ if out > 0 => {
-                format!("trials with it, all excluded: {out}; --include-excluded compares them")
+            _ if excluded > 0 => {
+                format!(
+                    "trials with it, all excluded: {excluded}; --include-excluded compares them"
+                )
             }
             0 => format!("no trial has a {}", factor.name()),
             _ => format!("there are: {}{more}", values.join(", ")),

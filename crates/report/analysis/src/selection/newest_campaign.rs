@@ -71,10 +71,10 @@ impl<'q> QueriedSides<'q> {
         let is_older = |one: &StoredTrial| digest_of(one).is_some_and(|digest| digest != newest);
         let older: BTreeSet<String> =
             trials.iter().filter(|one| is_older(one)).filter_map(digest_of).collect();
-        let all = trials.len();
+        let count_before = trials.len();
         trials.retain(|one| !is_older(one));
         (!older.is_empty()).then(|| {
-            let (omitted, plans) = (all - trials.len(), older.len());
+            let (omitted, plans) = (count_before - trials.len(), older.len());
             let plans =
                 if plans == 1 { "another plan".to_owned() } else { format!("{plans} other plans") };
             format!(
@@ -198,8 +198,8 @@ mod tests {
     #[test]
     fn two_campaigns_of_a_plan_are_pooled_only_if_asked() {
         let (monday, tuesday) = (TrialId::new(), TrialId::new());
-        let of = |campaign| ["old", "new", "old"].map(|name| trial(name, "patch", campaign));
-        let trials = || of(monday).into_iter().chain(of(tuesday)).collect::<Vec<_>>();
+        let trials_of = |campaign| ["old", "new", "old"].map(|name| trial(name, "patch", campaign));
+        let trials = || trials_of(monday).into_iter().chain(trials_of(tuesday)).collect::<Vec<_>>();
         for named in [query("old", "new"), query("variant:old", "variant:new")] {
             let (count, remarks) = kept(trials(), &named);
             assert_eq!(count, 3);
@@ -209,7 +209,7 @@ mod tests {
             assert_eq!(count, 6);
             assert!(remarks[0].contains("compared together"), "{remarks:?}");
         }
-        assert_eq!(kept(of(monday).to_vec(), &query("old", "new")), (3, Vec::new()));
+        assert_eq!(kept(trials_of(monday).to_vec(), &query("old", "new")), (3, Vec::new()));
     }
 
     #[test]

@@ -53,12 +53,12 @@ pub(crate) fn compared(order: &TrialOrder, rates: &[f64]) -> Outcome {
 
 /// Both variants from trials that ran in this order, with their rates in time order.
 pub(crate) fn variants(order: &TrialOrder, rates: &[f64]) -> [ComparedVariant; 2] {
-    let of = |name: &str, side: bool| {
+    let side_of = |name: &str, side: bool| {
         let own = order.iter().zip(rates).enumerate().filter(|(_, (is_own, _))| **is_own == side);
         let trials = own.map(|(started, (_, rate))| trial(started, &[*rate])).collect();
         ComparedVariant { name: name.to_owned(), factor: Factor::Label, against: None, trials }
     };
-    [of("old", false), of("new", true)]
+    [side_of("old", false), side_of("new", true)]
 }
 
 /// Turns both variants into variants of a plan, with their k-th trials as round k.

@@ -100,11 +100,11 @@ fn sizes_and_metadata_profiles_of_a_plan_stop_no_gate_and_those_of_found_devices
         let base = with(base, &[("mkfs.command", "mkfs.ext4 x"), (PROFILE, "single")]);
         let other = with(other, &[("mkfs.command", command), (PROFILE, "dup")]);
         let outcome = compared(planned([base, other]));
-        let is_told = |caution: &&treering_analysis::compare::ComparisonCaution| {
+        let is_about_profiles = |caution: &&treering_analysis::compare::ComparisonCaution| {
             caution.code == Code::MetadataProfilesDiffer
         };
-        let told = outcome.cautions.iter().find(is_told).unwrap();
-        assert_eq!(told.is_declared, !is_stopped, "{command}: {told:?}");
+        let caution = outcome.cautions.iter().find(is_about_profiles).unwrap();
+        assert_eq!(caution.is_declared, !is_stopped, "{command}: {caution:?}");
     }
 }
 

@@ -86,13 +86,13 @@ fn a_baseline_that_differs_from_itself_decides_no_gate() {
     let mut gates = [Answers::default(); 2];
     for _ in 0..40 {
         let order = rounds(8, || noise.uniform() < 0.5);
-        let mut of = |factor: f64| -> [ComparedVariant; 2] {
+        let mut variants_of = |factor: f64| -> [ComparedVariant; 2] {
             let rate = |is_contender: &bool| {
                 100.0 * (0.01 * noise.normal()).exp() * if *is_contender { factor } else { 1.0 }
             };
             variants(&order, &order.iter().map(rate).collect::<Vec<f64>>())
         };
-        let ([base, again], [_, other]) = (of(1.1), of(0.9));
+        let ([base, again], [_, other]) = (variants_of(1.1), variants_of(0.9));
         let terms = ComparisonTerms::default();
         let mut outcome = compare(&base, &[other], &terms).unwrap();
         outcome.check_control(&base, &again, &terms).unwrap();

@@ -46,9 +46,10 @@ fn says_so(outcome: &Outcome) -> bool {
 fn rounds_beyond_the_plan_are_judged_at_a_lower_level_and_the_page_says_so() {
     let went_on = judged(campaign(24, 0.97, 3), 12, 24);
     assert_eq!(level(&went_on), 0.01);
-    let said = went_on.cautions.iter().find(|caution| caution.code == Code::LookedBefore).unwrap();
-    assert!(said.message.contains("after 12 rounds"), "{}", said.message);
-    assert!(!said.code.stops_gate());
+    let looked_before =
+        went_on.cautions.iter().find(|caution| caution.code == Code::LookedBefore).unwrap();
+    assert!(looked_before.message.contains("after 12 rounds"), "{}", looked_before.message);
+    assert!(!looked_before.code.stops_gate());
     let as_planned = judged(campaign(24, 0.97, 3), 24, 24);
     assert_eq!((level(&as_planned), says_so(&as_planned)), (0.05, false));
 }

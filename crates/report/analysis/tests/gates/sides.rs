@@ -65,12 +65,12 @@ fn a_caution_on_most_trials_of_one_side_is_one_sided_with_its_counts() {
 fn cautions_that_come_by_chance_are_seldom_one_sided() {
     let mut noise = SeededNoise(31);
     for often in [0.1, 0.3, 0.5, 0.8, 0.95] {
-        let is_told = |_: &usize| {
+        let is_cautioned = |_: &usize| {
             let outcome = campaign(8, |_, _, _| noise.uniform() < often);
             message(&outcome).is_some()
         };
-        let told = (0..200).filter(is_told).count();
-        assert!(told <= 10, "{told} of 200 at {often}");
+        let cautioned = (0..200).filter(is_cautioned).count();
+        assert!(cautioned <= 10, "{cautioned} of 200 at {often}");
     }
 }
 

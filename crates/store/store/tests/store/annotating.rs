@@ -38,12 +38,12 @@ fn the_last_label_and_exclusion_apply() {
     assert_eq!(changes, [(5, &new), (6, &excluded("cron ran")), (8, &newest)]);
     assert_eq!(store.load(second).unwrap().exclusion(), None);
     let listed = store.trials(&Filter::default()).unwrap();
-    let of = |id| listed.iter().find(|trial_row| trial_row.trial == id).unwrap();
+    let row = |id| listed.iter().find(|trial_row| trial_row.trial == id).unwrap();
     assert_eq!(
-        (of(first).label.as_str(), of(first).excluded.as_deref()),
+        (row(first).label.as_str(), row(first).excluded.as_deref()),
         ("newest", Some("cron ran"))
     );
-    assert_eq!(of(second).excluded, None);
+    assert_eq!(row(second).excluded, None);
     let labelled = |label: &str| {
         let filter = Filter { label: Some(label.to_owned()), ..Filter::default() };
         store.trials(&filter).unwrap().iter().map(|summary| summary.trial).collect::<Vec<_>>()

@@ -66,7 +66,7 @@ fn readings_equal_complete_trials_in_the_order_of_time() {
             trials.iter().map(|trial| light(trial.clone(), &wanted)).collect();
         assert_eq!(store.readings(&wanted).unwrap(), expected, "{wanted:?}");
     }
-    let of = |wanted: ReadingsQuery<'_>| store.readings(&wanted).unwrap().len();
-    assert_eq!(of(ReadingsQuery { workload: Some("ffsb"), ..nothing }), 2);
-    assert_eq!(of(ReadingsQuery { plan: Some("no such plan"), ..nothing }), 0);
+    let count = |wanted: ReadingsQuery<'_>| store.readings(&wanted).unwrap().len();
+    assert_eq!(count(ReadingsQuery { workload: Some("ffsb"), ..nothing }), 2);
+    assert_eq!(count(ReadingsQuery { plan: Some("no such plan"), ..nothing }), 0);
 }

@@ -1,4 +1,4 @@
-//! Time, CPU time and bytes that maintenance took, and the time of reading its files around it.
+//! Costs of maintenance: time, CPU time and bytes, and the time to read its files before and after.
 
 use treering_model::metrics::age::{
     MAINTENANCE_BYTES, MAINTENANCE_CPU_SECONDS, MAINTENANCE_SECONDS, PAID_BACK_SECONDS,
@@ -15,11 +15,10 @@ struct MaintenanceSums {
     wall_ns: u64,
     cpu_ns: u64,
     bytes: u64,
-    /// Time of the reading before this run, once it is known, and of its work.
+    /// Time to read the files before the current run, once it is known, and time of its work.
     before_ns: Option<u64>,
     work_ns: u64,
-    /// Sums over the runs with a reading before and after: their number, the times of both, and of
-    /// the work between.
+    /// Sums over runs whose files were read before and after.
     read: ReadingSums,
 }
 
@@ -68,13 +67,13 @@ impl MaintenanceCosts {
         }
     }
 
-    /// Metrics of each kind of maintenance, in the mean of its runs.
+    /// Metrics of each kind of maintenance: means over its runs.
     pub(crate) fn metrics(&self) -> Vec<Metric> {
         self.sums.iter().flat_map(|(plan, sums)| of_kind(plan, sums)).collect()
     }
 }
 
-/// Metrics that the maintenance of a run can have; their values are meaningless.
+/// Names of the metrics that the maintenance of a run can have, with placeholder values.
 pub(crate) fn maintenance_metrics(plans: &[MaintenancePlan]) -> Vec<Metric> {
     let read = ReadingSums { runs: 1, before_ns: 2, after_ns: 1, work_ns: 1 };
     let of_one = |plan: &MaintenancePlan| {
@@ -84,7 +83,7 @@ pub(crate) fn maintenance_metrics(plans: &[MaintenancePlan]) -> Vec<Metric> {
     plans.iter().flat_map(of_one).collect()
 }
 
-/// Call whose bytes a kind of maintenance is about.
+/// Call whose bytes are the amount of work of this kind of maintenance.
 const fn counted_op(kind: MaintenanceKind) -> Option<Op> {
     match kind {
         MaintenanceKind::Read => Some(Op::Read),
@@ -116,8 +115,8 @@ fn of_kind(plan: &MaintenancePlan, sums: &MaintenanceSums) -> Vec<Metric> {
     metrics.into_iter().map(|metric| metric.of_tasks(sums.runs)).collect()
 }
 
-/// Seconds of reading as before the work that it takes until the work is paid back; `None` if
-/// reading did not become faster.
+/// Amount of reading, in seconds at the old speed, after which the time saved equals the time of
+/// the work; `None` if reading did not become faster.
 fn paid_back(read: ReadingSums) -> Option<f64> {
     let saved_ns = read.before_ns.checked_sub(read.after_ns).filter(|saved| *saved > 0)?;
     let work_seconds = read.work_ns as f64 / 1e9 / read.runs as f64;

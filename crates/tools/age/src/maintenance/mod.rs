@@ -1,5 +1,5 @@
-//! Maintenance between the operations of a run: what a profile says of it, the files that it takes,
-//! the code of its tasks, and what it took and gave back.
+//! Maintenance between the operations of a run: its keys in a profile, the files it works on, the
+//! code of its tasks, its costs and its gain.
 
 pub(crate) mod costs;
 pub(crate) mod plan;

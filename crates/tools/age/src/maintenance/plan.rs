@@ -1,5 +1,4 @@
-//! Maintenance in a profile: what is done to the filesystem between operations, how often, and to
-//! which files.
+//! Maintenance in a profile: kind, interval in operations, and files.
 
 use serde::Deserialize;
 
@@ -10,7 +9,7 @@ const EVERY_MAX: u64 = 1_000_000_000;
 /// Largest accepted number of snapshots.
 const SNAPSHOTS_MAX: u64 = 10_000;
 
-/// Maintenance as in a profile.
+/// Keys of a `[[maintenance]]` table.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct MaintenanceText {
@@ -45,7 +44,7 @@ pub(crate) enum MaintenanceKind {
 }
 
 impl MaintenanceKind {
-    /// Word for it in profiles, in names of phases and in messages.
+    /// Name in profiles, phases and messages.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -56,7 +55,7 @@ impl MaintenanceKind {
         }
     }
 
-    /// True if it is done to files, and not to the filesystem as a whole.
+    /// True for maintenance of single files; false for maintenance of the whole filesystem.
     const fn takes_files(self) -> bool {
         matches!(self, Self::Read | Self::Defrag | Self::Dedupe)
     }
@@ -66,15 +65,15 @@ impl MaintenanceKind {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MaintenancePlan {
     pub(crate) kind: MaintenanceKind,
-    /// Operations between two runs; `None` for one run behind the last operation.
+    /// Operations between two runs; `None` for a single run after the last operation.
     pub(crate) every: Option<u64>,
-    /// Index of the population whose files it takes; `None` for all.
+    /// Index of the population to work on; `None` for all.
     pub(crate) files: Option<usize>,
-    /// Share of those files that it takes, drawn anew for each run.
+    /// Share of those files to work on, drawn anew for each run.
     pub(crate) share: f64,
     /// True if those files are read cold before and after.
     pub(crate) reads: bool,
-    /// Number of snapshots that stay.
+    /// Number of snapshots to keep.
     pub(crate) keep: u64,
     /// Name of its phase and tasks.
     pub(crate) name: String,
@@ -137,17 +136,17 @@ impl MaintenancePlan {
         })
     }
 
-    /// True if it takes files, if only to read them.
+    /// True if it works on files or reads them.
     pub(crate) const fn takes_files(&self) -> bool {
         self.kind.takes_files() || self.reads
     }
 
-    /// True if a run is due once `now` operations were carried out, `before` of them earlier.
+    /// True if a run is due after `now` operations, with the last check after `before`.
     pub(crate) fn is_due(&self, before: u64, now: u64) -> bool {
         self.every.is_some_and(|every| now / every > before / every)
     }
 
-    /// Number of the run behind this many operations, counted from 1.
+    /// Number of the run after this many operations, from 1.
     pub(crate) fn number(&self, operations: u64) -> u64 {
         self.every.map_or(1, |every| operations / every)
     }

@@ -1,12 +1,12 @@
-//! Draws the files that a run of maintenance takes.
+//! Selection of the files that a run of maintenance works on.
 
 use treering_script::Random;
 
 use crate::generator::{LiveFile, OperationGenerator};
 
-/// Draws the files of a run of maintenance, in the order of their populations, and adds them to the
-/// fingerprint. The draw depends on the seed, the profile and the number of operations before it,
-/// and changes nothing for the operations behind it.
+/// Draws the files of a run of maintenance in the order of their populations, and adds them to the
+/// fingerprint. The draw depends on the seed, the profile and the number of operations so far;
+/// later operations do not depend on it.
 pub(crate) fn take_files(
     generator: &mut OperationGenerator,
     index: usize,

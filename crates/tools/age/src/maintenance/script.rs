@@ -17,19 +17,19 @@ use crate::steps::{StepCounters, StepRecord};
 
 /// Size of one read, in bytes.
 const READ_BYTES: u32 = 1 << 17;
-/// Size of a range that is compared as a whole when copies and originals are deduplicated: the
-/// largest that a single changed block keeps apart.
+/// Size of the ranges that deduplication compares between a copy and its original. A range with one
+/// changed block stays unshared.
 const DEDUPE_BYTES: u64 = 1 << 17;
 /// Unit in which all of these filesystems store data, in bytes.
 const BLOCK_BYTES: u64 = 4096;
-/// Size of the file on which calls are tried out, in bytes.
+/// Size of the file on which required calls are tested, in bytes.
 const PROBE_BYTES: u64 = 1 << 16;
-/// Size of the part of the filesystem whose free space is discarded for that, in bytes.
+/// Size of the range whose free space is discarded to test the call, in bytes.
 const TRIM_PROBE_BYTES: u64 = 1 << 20;
-/// Subvolume that is made for that.
+/// Subvolume made to test snapshots.
 const PROBE_VOLUME: &CStr = c"probe-3";
 
-/// Writes back what fits: a filesystem that is full stays so.
+/// Writes back dirty data; a full filesystem is tolerated.
 fn sync_what_fits(io: &mut dyn Io) -> Result<(), Stop> {
     io.sync(SyncScope::Target).unless_full().map(|_without_space| ())
 }
@@ -40,9 +40,9 @@ pub(crate) struct MaintenanceScript {
     index: usize,
     part: MaintenancePart,
     generator: Arc<Mutex<OperationGenerator>>,
-    /// Files that it takes, each with its population.
+    /// Files to work on, each with the index of its population.
     taken: Arc<Vec<(usize, LiveFile)>>,
-    /// Operations that were carried out before.
+    /// Number of operations before this run.
     operations: u64,
     live_bytes: u64,
     /// True if an interrupted run may have left a snapshot of the same number.
@@ -90,7 +90,7 @@ impl MaintenanceScript {
         sync_what_fits(io)
     }
 
-    /// Lets copies share blocks with their originals, as far as both are equal still.
+    /// Shares the blocks of copies with their originals where both are still equal.
     fn dedupe(&self, io: &mut dyn Io, plans: &[FilesPlan]) -> Result<(), Stop> {
         for (files, plan) in plans.iter().enumerate() {
             let standing = self.lock().standing(files);
@@ -122,8 +122,8 @@ impl MaintenanceScript {
         sync_what_fits(io)
     }
 
-    /// Makes a snapshot of all files, and destroys the one that is too many. On a full filesystem
-    /// there is no snapshot.
+    /// Makes a snapshot of all files, and deletes the oldest beyond the number to keep. A full
+    /// filesystem is left without a new snapshot.
     fn snapshot(&self, io: &mut dyn Io, plan: &MaintenancePlan) -> Result<(), Stop> {
         let number = plan.number(self.operations);
         let name = |number: u64| c_string(format!("snapshot-{number}"));
@@ -185,8 +185,8 @@ impl Script for MaintenanceScript {
     }
 }
 
-/// Tries out what a profile needs on a file in the root of a run; returns the first thing that does
-/// not work, with its error.
+/// Tests the calls that a profile needs on a file in the root of the run. Returns the first that
+/// fails, with its error.
 pub(crate) fn first_refused(io: &mut dyn Io, model: &Model) -> Result<Option<String>, Stop> {
     let has = |kind: MaintenanceKind| model.maintenance.iter().any(|plan| plan.kind == kind);
     let (probe, other) = (c"probe", c"probe-2");

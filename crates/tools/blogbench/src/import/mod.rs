@@ -12,7 +12,6 @@ use lines::{COLUMNS, OutputLine, ScoreSide, line};
 use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_kit::import::log::{Log, first_word};
 use treering_kit::import::stretch::LineCursor;
-use treering_kit::import::trial::ImportedTrial;
 use treering_kit::import::{Importer, ParsedOutputs, Remark, any_begins};
 
 /// Importer of blogbench output.
@@ -75,9 +74,7 @@ impl Importer for BlogbenchImporter {
         let mut remarks = stretch.remarks();
         let (trial, parsed) = trial::trial(&run, version::version(log, &(at..end)));
         remarks.extend(parsed.into_iter().map(|message| Remark { line: at + 1, what: message }));
-        let outputs =
-            trial.map(|trial| ImportedTrial::Foreign(Box::new(trial))).into_iter().collect();
-        ParsedOutputs { end, outputs, remarks }
+        ParsedOutputs::new(end, trial, remarks)
     }
 }
 

@@ -14,7 +14,6 @@ use run::ParsedRun;
 use treering_kit::import::known_text::KnownText;
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::not_understood;
-use treering_kit::import::trial::ImportedTrial;
 use treering_kit::import::{Importer, ParsedOutputs, Remark};
 
 /// Name of the tool and of its workload.
@@ -299,16 +298,16 @@ impl ParsedResults {
             };
             remarks.push(Remark { line: line + 1, what: message });
         }
-        let mut outputs = Vec::new();
+        let mut trials = Vec::new();
         for reported in self.reported {
             let (mut trial, messages) = trial::trial(&reported.run);
             trial.name = reported.name;
             for message in messages.into_iter().chain(reported.differences) {
                 remarks.push(Remark { line: reported.line + 1, what: message });
             }
-            outputs.push(ImportedTrial::Foreign(Box::new(trial)));
+            trials.push(trial);
         }
-        ParsedOutputs { end: self.end, outputs, remarks }
+        ParsedOutputs::new(self.end, trials, remarks)
     }
 }
 

@@ -16,7 +16,7 @@ use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_kit::import::log::Log;
 use treering_kit::import::number::whole;
 use treering_kit::import::stretch::LineCursor;
-use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
+use treering_kit::import::trial::ForeignTrial;
 use treering_kit::import::{Importer, ParsedOutputs, Remark, any_begins};
 
 /// Importer of compilebench logs.
@@ -72,7 +72,7 @@ impl Importer for CompilebenchImporter {
         let end = stretch.end();
         let mut remarks = stretch.remarks();
         let trial = run.finish(at, &mut remarks);
-        ParsedOutputs { end, outputs: vec![ImportedTrial::Foreign(Box::new(trial))], remarks }
+        ParsedOutputs::new(end, [trial], remarks)
     }
 }
 

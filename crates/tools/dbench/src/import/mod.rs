@@ -14,7 +14,6 @@ use lines::{
 use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::LineCursor;
-use treering_kit::import::trial::ImportedTrial;
 use treering_kit::import::{Importer, ParsedOutputs, Remark, any_begins};
 
 /// Reads output of dbench.
@@ -103,9 +102,7 @@ impl Importer for DbenchImporter {
         let mut remarks = reader.stretch.remarks();
         let (trial, parsed) = trial::trial(&run);
         remarks.extend(parsed.into_iter().map(|message| Remark { line: at + 1, what: message }));
-        let outputs =
-            trial.map(|trial| ImportedTrial::Foreign(Box::new(trial))).into_iter().collect();
-        ParsedOutputs { end, outputs, remarks }
+        ParsedOutputs::new(end, trial, remarks)
     }
 }
 

@@ -20,7 +20,7 @@ use operations::ReportEvidence;
 use treering_kit::import::log::{Log, first_word};
 use treering_kit::import::number::{ctime_unix_ms, decimal, nanoseconds, whole};
 use treering_kit::import::stretch::LineCursor;
-use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
+use treering_kit::import::trial::ForeignTrial;
 use treering_kit::import::{Importer, ParsedOutputs, Remark, any_begins};
 
 /// Importer of FFSB reports.
@@ -74,7 +74,7 @@ impl Importer for FfsbImporter {
         let end = stretch.end();
         let mut remarks = stretch.remarks();
         let trial = report.finish(at, &mut remarks);
-        ParsedOutputs { end, outputs: vec![ImportedTrial::Foreign(Box::new(trial))], remarks }
+        ParsedOutputs::new(end, [trial], remarks)
     }
 }
 

@@ -18,7 +18,7 @@ use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_kit::import::log::Log;
 use treering_kit::import::number::nanoseconds;
 use treering_kit::import::stretch::LineCursor;
-use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
+use treering_kit::import::trial::ForeignTrial;
 use treering_kit::import::{Importer, ParsedOutputs, Remark, any_begins};
 
 /// Name of the tool and of its workload.
@@ -128,7 +128,7 @@ impl Importer for FilebenchImporter {
         let end = stretch.end();
         let mut remarks = stretch.remarks();
         let trial = output.finish(at, &mut remarks);
-        ParsedOutputs { end, outputs: vec![ImportedTrial::Foreign(Box::new(trial))], remarks }
+        ParsedOutputs::new(end, [trial], remarks)
     }
 }
 

@@ -21,7 +21,7 @@ use treering_kit::import::log::{Log, shortened};
 use treering_kit::import::number::ctime_unix_ms;
 use treering_kit::import::rows::PhaseRows;
 use treering_kit::import::stretch::LineCursor;
-use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
+use treering_kit::import::trial::ForeignTrial;
 use treering_kit::import::{Importer, ParsedOutputs, Remark, any_begins};
 
 /// Reads output of fs_mark.
@@ -104,14 +104,10 @@ impl Importer for FsMarkImporter {
             let message =
                 "fs_mark has no rows: its run failed or its output is truncated".to_owned();
             remarks.push(Remark { line: at + 1, what: message });
-            return ParsedOutputs { end: table.stretch.end(), outputs: Vec::new(), remarks };
+            return ParsedOutputs::new(table.stretch.end(), None, remarks);
         }
         remarks.extend(table.stretch.remarks());
-        ParsedOutputs {
-            end: table.stretch.end(),
-            outputs: vec![ImportedTrial::Foreign(Box::new(trial))],
-            remarks,
-        }
+        ParsedOutputs::new(table.stretch.end(), [trial], remarks)
     }
 }
 

@@ -12,7 +12,6 @@ use run::ParsedRun;
 use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::LineCursor;
-use treering_kit::import::trial::ImportedTrial;
 use treering_kit::import::{Importer, ParsedOutputs, Remark};
 
 /// Reads results of IO500.
@@ -77,8 +76,7 @@ impl Importer for Io500Importer {
                     .to_owned();
             remarks.push(Remark { line: at + 1, what: message });
         }
-        let outputs = trial.map(|trial| ImportedTrial::Foreign(Box::new(trial)));
-        ParsedOutputs { end: stretch.end(), outputs: outputs.into_iter().collect(), remarks }
+        ParsedOutputs::new(stretch.end(), trial, remarks)
     }
 }
 

@@ -21,7 +21,7 @@ use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_kit::import::log::Log;
 use treering_kit::import::number::{decimal, nanoseconds};
 use treering_kit::import::stretch::LineCursor;
-use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
+use treering_kit::import::trial::ForeignTrial;
 use treering_kit::import::{Importer, ParsedOutputs, Remark};
 
 /// Reads output of ior.
@@ -110,8 +110,7 @@ impl Importer for IorImporter {
                 "ior has no results: its run failed or its output is truncated".to_owned();
             remarks.push(Remark { line: at + 1, what: message });
         }
-        let outputs = trial.map(|trial| ImportedTrial::Foreign(Box::new(trial)));
-        ParsedOutputs { end: stretch.end(), outputs: outputs.into_iter().collect(), remarks }
+        ParsedOutputs::new(stretch.end(), trial, remarks)
     }
 }
 

@@ -19,7 +19,7 @@ use std::ops::ControlFlow;
 
 use known_text::KnownText;
 use log::Log;
-use trial::ImportedTrial;
+use trial::{ForeignTrial, ImportedTrial};
 
 /// Importer of the outputs of one tool.
 pub trait Importer: Sync {
@@ -65,6 +65,18 @@ pub struct ParsedOutputs {
     pub outputs: Vec<ImportedTrial>,
     /// Lines that were not understood, and corrections.
     pub remarks: Vec<Remark>,
+}
+
+impl ParsedOutputs {
+    /// Output with these trials of other tools, or without any.
+    pub fn new(
+        end: usize,
+        trials: impl IntoIterator<Item = ForeignTrial>,
+        remarks: Vec<Remark>,
+    ) -> Self {
+        let outputs = trials.into_iter().map(|trial| ImportedTrial::Foreign(Box::new(trial)));
+        Self { end, outputs: outputs.collect(), remarks }
+    }
 }
 
 /// Note for the user of an import.

@@ -20,7 +20,7 @@ use lines::{OutputLine, TableRow, line};
 use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::LineCursor;
-use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
+use treering_kit::import::trial::ForeignTrial;
 use treering_kit::import::{Importer, ParsedOutputs, Remark};
 
 /// Reads output of mdtest.
@@ -83,8 +83,7 @@ impl Importer for MdtestImporter {
         }
         let mut remarks = stretch.remarks();
         remarks.extend(run.remarks().map(|message| Remark { line: at + 1, what: message }));
-        let outputs = run.trial().map(|trial| ImportedTrial::Foreign(Box::new(trial)));
-        ParsedOutputs { end: stretch.end(), outputs: outputs.into_iter().collect(), remarks }
+        ParsedOutputs::new(stretch.end(), run.trial(), remarks)
     }
 }
 

@@ -9,7 +9,6 @@ mod trial;
 use treering_kit::import::known_text::KnownText;
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::LineCursor;
-use treering_kit::import::trial::ImportedTrial;
 use treering_kit::import::{Importer, ParsedOutputs, Remark, any_begins};
 
 use lines::{CountAndRate, ReportLine, line};
@@ -60,11 +59,7 @@ impl Importer for PostmarkImporter {
         let mut remarks = stretch.remarks();
         let (trial, parsed) = trial::trial(&report, &above(log, at));
         remarks.extend(parsed.into_iter().map(|message| Remark { line: at + 1, what: message }));
-        ParsedOutputs {
-            end: stretch.end().max(at + 1),
-            outputs: vec![ImportedTrial::Foreign(Box::new(trial))],
-            remarks,
-        }
+        ParsedOutputs::new(stretch.end().max(at + 1), [trial], remarks)
     }
 }
 

@@ -193,16 +193,13 @@ pub struct KnownOrigins {
 
 impl KnownOrigins {
     /// Origins of these trials, with those of their facts that [`ORIGIN_FACTS`] names.
-    pub fn new<'f>(
-        trials: impl IntoIterator<Item = TrialId>,
-        facts: impl IntoIterator<Item = (TrialId, Vec<&'f Fact>)> + Clone,
-    ) -> Self {
+    pub fn new(trials: impl IntoIterator<Item = TrialId>, facts: &[(TrialId, Vec<&Fact>)]) -> Self {
         let mut known = Self { trials: trials.into_iter().collect(), ..Self::default() };
-        for (_, facts) in facts.clone() {
-            known.corrected.extend(corrects(&facts));
+        for (_, facts) in facts {
+            known.corrected.extend(corrects(facts));
         }
         for (trial, facts) in facts {
-            known.add(trial, &facts);
+            known.add(*trial, facts);
         }
         known
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use treering_kit::import::document::opening;
 use treering_kit::import::log::{Log, shortened};
 use treering_kit::import::number::moment_unix_ms;
-use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
+use treering_kit::import::trial::ForeignTrial;
 use treering_kit::import::{Importer, ParsedOutputs, Remark};
 use treering_model::metrics::{general, rates};
 use treering_model::{Metric, ROUND_FACT, Scope};
@@ -88,16 +88,15 @@ impl Importer for GoogleBenchmarkImporter {
         let read: ParsedDocument<Export> =
             document(log, at, "Google Benchmark", |line| self.begins(log, line));
         let mut remarks = Vec::new();
-        let mut outputs = Vec::new();
+        let mut trials = Vec::new();
         match read.content {
             Ok(export) => {
                 let mut say = |what: String| remarks.push(Remark { line: at + 1, what });
-                let trials = export.trials(&mut say);
-                outputs.extend(trials.map(|one| ImportedTrial::Foreign(Box::new(one))));
+                trials.extend(export.trials(&mut say));
             }
             Err(remark) => remarks.push(remark),
         }
-        ParsedOutputs { end: read.end, outputs, remarks }
+        ParsedOutputs::new(read.end, trials, remarks)
     }
 }
 

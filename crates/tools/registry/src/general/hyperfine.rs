@@ -8,7 +8,7 @@ use serde_json::Value;
 use treering_kit::import::document::opening;
 use treering_kit::import::log::{Log, shortened};
 use treering_kit::import::number::nanoseconds;
-use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
+use treering_kit::import::trial::ForeignTrial;
 use treering_kit::import::{Importer, ParsedOutputs, Remark};
 use treering_model::metrics::{general, times};
 use treering_model::{ROUND_FACT, Scope, VARIANT_FACT};
@@ -41,21 +41,18 @@ impl Importer for HyperfineImporter {
     fn read(&self, log: &mut Log<'_>, at: usize) -> ParsedOutputs {
         let read: ParsedDocument<Export> = document(log, at, TOOL, |line| self.begins(log, line));
         let mut remarks = Vec::new();
-        let mut outputs = Vec::new();
+        let mut trials = Vec::new();
         match read.content {
             Ok(export) => {
                 let is_alone = export.results.len() == 1;
                 for result in &export.results {
                     let mut say = |what: String| remarks.push(Remark { line: at + 1, what });
-                    let trials = result.trials(is_alone, &mut say);
-                    outputs.extend(
-                        trials.into_iter().map(|one| ImportedTrial::Foreign(Box::new(one))),
-                    );
+                    trials.extend(result.trials(is_alone, &mut say));
                 }
             }
             Err(remark) => remarks.push(remark),
         }
-        ParsedOutputs { end: read.end, outputs, remarks }
+        ParsedOutputs::new(read.end, trials, remarks)
     }
 }
 

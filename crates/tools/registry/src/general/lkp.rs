@@ -3,7 +3,7 @@
 
 use treering_kit::import::known_text::KnownText;
 use treering_kit::import::log::{Log, shortened};
-use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
+use treering_kit::import::trial::ForeignTrial;
 use treering_kit::import::{Importer, ParsedOutputs, Remark};
 use treering_model::metrics::command;
 use treering_model::{BetterDirection, COMMIT_FACT, Caution, CautionCode, Metric, Unit};
@@ -57,9 +57,8 @@ impl Importer for LkpImporter {
             table.take(log.line(end), end + 1);
             end += 1;
         }
-        let outputs = [trial(&old, table.old), trial(&new, table.new)];
-        let outputs = outputs.map(|trial| ImportedTrial::Foreign(Box::new(trial)));
-        ParsedOutputs { end, outputs: outputs.into(), remarks: table.remarks }
+        let trials = [trial(&old, table.old), trial(&new, table.new)];
+        ParsedOutputs::new(end, trials, table.remarks)
     }
 }
 

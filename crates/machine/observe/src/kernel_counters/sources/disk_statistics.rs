@@ -156,8 +156,8 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let old = "10 1 80 5 20 2 160 7 3 11 12\n";
         let readings = open(&scene(top.path(), old, old)).unwrap().read();
-        let has = |name: &str| readings.iter().any(|one| one.name == name);
-        assert!(has("sda1.writes") && has("sda1.busy_time"));
-        assert!(!has("sda1.discards") && !has("sda1.flushes"));
+        let has_reading = |name: &str| readings.iter().any(|one| one.name == name);
+        assert!(has_reading("sda1.writes") && has_reading("sda1.busy_time"));
+        assert!(!has_reading("sda1.discards") && !has_reading("sda1.flushes"));
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn open(scene: &CounterScene) -> Option<Box<dyn CounterSource>> {
     text_file::open(&scene.procfs, "fc_info", values)
 }
 
-/// Parses the counters, and the number of times for each reason against a fast commit.
+/// Parses the counters of fast commits, and how often each reason prevented one.
 fn values(text: &str, source: &str) -> Vec<Reading> {
     let mut readings = Vec::new();
     for line in text.lines() {

@@ -163,9 +163,9 @@ fn group_name(comm: &str, mounted: &[String]) -> String {
 /// after one of them (`jbd2/sda1-8`), or after the filesystem type, in which case other filesystems
 /// of the type are included.
 fn is_own(comm: &str, group: &str, mounted: &[String], fs_type: &str) -> bool {
-    let of = comm.split_once('/').map_or("", |(_, of)| of);
+    let work = comm.split_once('/').map_or("", |(_, work)| work);
     let is_of_type = |end: &str| end.starts_with('-') || end.starts_with('_');
-    (!of.is_empty() && is_device(of, mounted))
+    (!work.is_empty() && is_device(work, mounted))
         || (!fs_type.is_empty() && group.strip_prefix(fs_type).is_some_and(is_of_type))
 }
 

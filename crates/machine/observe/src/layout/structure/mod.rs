@@ -140,19 +140,19 @@ impl StructureWalk {
         if let Some(trees) = self.trees.take() {
             trees.report(&mut self.measures);
         }
-        let found = self.measures.layout();
-        let of_directories = found.kinds.iter().filter(|(name, _)| DIRECTORIES.contains(name));
+        let measured = self.measures.layout();
+        let of_directories = measured.kinds.iter().filter(|(name, _)| DIRECTORIES.contains(name));
         let together = of_directories.map(|(_, blocks)| *blocks).reduce(MetadataBlocks::join);
         let groups = self.groups.count().map(|total| LayoutGroups {
             total,
-            used: found.groups,
-            per_directory: found.groups_per_directory,
+            used: measured.groups,
+            per_directory: measured.groups_per_directory,
         });
         LayoutStructure {
             directories: together.map(|blocks| metadata("directories", &blocks)),
-            metadata: found.kinds.iter().map(|(name, blocks)| metadata(name, blocks)).collect(),
-            inode_distance: found.inode_distance.map(reported::quantiles),
-            next_inodes: found.next_inodes,
+            metadata: measured.kinds.iter().map(|(name, blocks)| metadata(name, blocks)).collect(),
+            inode_distance: measured.inode_distance.map(reported::quantiles),
+            next_inodes: measured.next_inodes,
             groups,
         }
     }

@@ -29,9 +29,9 @@ pub(super) fn mixed(place: &VariantFacts<'_>) -> Vec<String> {
     let mut words_of = |label: &str, name: &str, counts: &dyn Fn(&str) -> bool| {
         let sets: BTreeSet<BTreeSet<&str>> =
             place.values(name).into_iter().map(|value| words_that(value, counts)).collect();
-        let all: BTreeSet<&str> = sets.iter().flatten().copied().collect();
+        let words_of_any: BTreeSet<&str> = sets.iter().flatten().copied().collect();
         let is_shared = |word: &&str| sets.iter().all(|set| set.contains(word));
-        let some: Vec<&str> = all.into_iter().filter(|word| !is_shared(word)).collect();
+        let some: Vec<&str> = words_of_any.into_iter().filter(|word| !is_shared(word)).collect();
         if !some.is_empty() {
             mixed.push(format!("{label} (some have {})", some.join(", ")));
         }

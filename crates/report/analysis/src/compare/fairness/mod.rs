@@ -79,8 +79,8 @@ pub(super) fn of_variant(variant: VariantView<'_>) -> Vec<ComparisonCaution> {
     if plans.len() > 1 {
         mixed.push(format!("the plan that they are of ({} plans)", plans.len()));
     }
-    let about = format!("the trials of '{}' differ in ", variant.name);
-    cautions.extend(of_list(Code::MixedSide, about, &mixed));
+    let beginning = format!("the trials of '{}' differ in ", variant.name);
+    cautions.extend(of_list(Code::MixedSide, beginning, &mixed));
     let mut counts: BTreeMap<CautionCode, usize> = BTreeMap::new();
     for trial in variant.rounds {
         // Emulation is told once, above the verdict.
@@ -93,11 +93,11 @@ pub(super) fn of_variant(variant: VariantView<'_>) -> Vec<ComparisonCaution> {
     }
     let messages: Vec<String> =
         counts.iter().map(|(code, count)| format!("{} ({count})", code.name())).collect();
-    let about = match variant.rounds.len() {
+    let beginning = match variant.rounds.len() {
         1 => format!("the trial of '{}' carries cautions: ", variant.name),
         count => format!("some of the {count} trials of '{}' carry cautions: ", variant.name),
     };
-    cautions.extend(of_list(Code::TrialCautions, about, &messages));
+    cautions.extend(of_list(Code::TrialCautions, beginning, &messages));
     cautions
 }
 
@@ -124,17 +124,17 @@ pub(super) fn of_job(
     // Amounts of work are comparable only if both trials of a pair completed.
     let mut unequal = unequal_work(&baseline, &contender);
     unequal.extend(timed_counts(&baseline, &contender, terms));
-    let about = format!("{label}: a trial of '{}' against one of '{}': ", names.0, names.1);
+    let beginning = format!("{label}: a trial of '{}' against one of '{}': ", names.0, names.1);
     // Options that a variant changes in the plan may change the amount of work.
     let is_declared = baseline.iter().chain(&contender).any(|trial| changed_job(trial).is_some());
-    let unequal = of_list(Code::UnequalWork, about, &unequal);
+    let unequal = of_list(Code::UnequalWork, beginning, &unequal);
     cautions.extend(unequal.map(|caution| caution.declared_if(is_declared)));
     let short = too_short(&baseline, &contender, terms);
-    let about = format!(
+    let beginning = format!(
         "{label}, '{}' against '{}': measured for less than {SHORT_SECONDS:.0} s a trial: ",
         names.1, names.0
     );
-    cautions.extend(of_list(Code::TooShort, about, &short));
+    cautions.extend(of_list(Code::TooShort, beginning, &short));
     let several = baseline.len() > 1 || contender.len() > 1;
     if !rounds.paired && several {
         let message = format!(
@@ -238,11 +238,11 @@ fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
         if name == "bytes" && baseline.iter().any(|trial| trial.beginning.workload == COMMAND) {
             continue;
         }
-        let of = |trials: &[&Trial]| {
+        let median_amount = |trials: &[&Trial]| {
             let amounts: Vec<f64> = trials.iter().map(|trial| amount(trial) as f64).collect();
             median(&amounts).unwrap_or_default()
         };
-        let (left, right) = (of(baseline), of(contender));
+        let (left, right) = (median_amount(baseline), median_amount(contender));
         if (left - right).abs() > left.max(right) * slack {
             differences.push(format!("{left} and {right} {name}"));
         }

@@ -20,9 +20,9 @@ pub(super) fn interleaving_fault(
     names: (&str, &str),
 ) -> Option<String> {
     let (left, right) = (times(baseline), times(contender));
-    let mut all = left.iter().chain(&right);
-    let first = all.next();
-    if all.all(|time| Some(time) == first) {
+    let mut start_times = left.iter().chain(&right);
+    let first = start_times.next();
+    if start_times.all(|time| Some(time) == first) {
         return Some("all trials have the same start time, so their order is unknown".to_owned());
     }
     for (own, others, name, other) in
@@ -112,10 +112,10 @@ fn outside(own: &[i64], others: &[i64]) -> (usize, usize) {
 /// Maximum number of disjoint pairs of adjacent trials from different variants. Both lists are
 /// ascending.
 fn neighbours(left: &[i64], right: &[i64]) -> usize {
-    let of = |times: &[i64], variant: bool| -> Vec<(i64, bool)> {
+    let tagged = |times: &[i64], variant: bool| -> Vec<(i64, bool)> {
         times.iter().map(|at| (*at, variant)).collect()
     };
-    let mut order = [of(left, false), of(right, true)].concat();
+    let mut order = [tagged(left, false), tagged(right, true)].concat();
     order.sort_unstable();
     let (mut count, mut place) = (0, 0);
     while place + 1 < order.len() {

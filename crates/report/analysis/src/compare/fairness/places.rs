@@ -359,10 +359,10 @@ impl VariantPair<'_> {
             return;
         }
         let share = |name: &str| {
-            let of = |variant: &VariantFacts<'_>| {
+            let share_of_capacity = |variant: &VariantFacts<'_>| {
                 Some(variant.number(name)? / variant.number(CAPACITY)?)
             };
-            Some([of(&self.baseline)?, of(&self.contender)?])
+            Some([share_of_capacity(&self.baseline)?, share_of_capacity(&self.contender)?])
         };
         let Some(free) = share(FREE_BYTES) else { return };
         let kept = share(RESERVED);
@@ -460,10 +460,13 @@ impl VariantPair<'_> {
 
     fn compare_caches(&mut self) {
         let share = |variant: VariantView<'_>| {
-            let has = |trial: &&&Trial| {
+            let keeps_caches = |trial: &&&Trial| {
                 trial.cautions.iter().any(|caution| caution.code == CautionCode::CachesNotDropped)
             };
-            Share { count: variant.rounds.iter().filter(has).count(), of: variant.rounds.len() }
+            Share {
+                count: variant.rounds.iter().filter(keeps_caches).count(),
+                of: variant.rounds.len(),
+            }
         };
         let (left, right) = (share(self.baseline.variant), share(self.contender.variant));
         if left.differs(right) {

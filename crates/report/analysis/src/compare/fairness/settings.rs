@@ -88,7 +88,7 @@ impl VariantPair<'_> {
             let is_setting = SETTING_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
             is_setting && !name.starts_with(OPTION_PREFIX) && facts_that_follow(name).is_empty()
         };
-        let of = |variant: VariantView<'_>| -> BTreeMap<String, BTreeSet<String>> {
+        let settings_of = |variant: VariantView<'_>| -> BTreeMap<String, BTreeSet<String>> {
             let mut settings: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
             let facts = variant.rounds.iter().flat_map(|trial| &trial.facts);
             for fact in facts.filter(|fact| counts(&fact.name)) {
@@ -96,7 +96,8 @@ impl VariantPair<'_> {
             }
             settings
         };
-        let (left, right) = (of(self.baseline.variant), of(self.contender.variant));
+        let (left, right) =
+            (settings_of(self.baseline.variant), settings_of(self.contender.variant));
         let names: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
         let word = |values: Option<&BTreeSet<String>>| {
             values.map_or_else(

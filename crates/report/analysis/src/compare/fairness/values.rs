@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 /// Bracketed words of each value; the whole value if it has none.
 pub(super) fn chosen<'t>(values: &BTreeSet<&'t str>) -> BTreeSet<&'t str> {
     let bracketed = |word: &'t str| word.strip_prefix('[')?.strip_suffix(']');
-    let of = |value: &&'t str| value.split_whitespace().find_map(bracketed).unwrap_or(value);
-    values.iter().map(of).collect()
+    let choice = |value: &&'t str| value.split_whitespace().find_map(bracketed).unwrap_or(value);
+    values.iter().map(choice).collect()
 }
 
 /// Driver part of a device name: `loop` of `loop3`, `sd` of `sda1`, `nvme` of `nvme0n1`.
@@ -29,7 +29,7 @@ pub(super) fn only(own: &BTreeSet<String>, others: &BTreeSet<String>) -> String 
 
 /// Words of all values, except the path of the kernel image, which follows from the release.
 pub(super) fn words(values: &BTreeSet<&str>) -> BTreeSet<String> {
-    let of = |text: &&str| -> Vec<String> {
+    let words_of = |text: &&str| -> Vec<String> {
         let between = if text.contains(", ") { ", " } else { " " };
         let counts = |word: &&str| {
             let reported = ["BOOT_IMAGE=", "initrd="].iter().any(|prefix| word.starts_with(prefix));
@@ -37,5 +37,5 @@ pub(super) fn words(values: &BTreeSet<&str>) -> BTreeSet<String> {
         };
         text.split(between).filter(counts).map(str::to_owned).collect()
     };
-    values.iter().flat_map(of).collect()
+    values.iter().flat_map(words_of).collect()
 }

@@ -321,9 +321,11 @@ impl<'o> ResultNames<'o> {
     fn name(&self, comparison: &MetricComparison) -> String {
         let metric = Self::metric_of(comparison);
         let value = self.series.as_ref().and_then(|series| series.value(comparison));
-        match self.only {
-            None if let Some(value) = value => format!("{metric} at {value}"),
-            None if metric != comparison.title => format!("{metric} of {}", comparison.title),
+        match (self.only, value) {
+            (None, Some(value)) => format!("{metric} at {value}"),
+            (None, None) if metric != comparison.title => {
+                format!("{metric} of {}", comparison.title)
+            }
             _ => metric,
         }
     }
