@@ -47,7 +47,7 @@ impl Plan {
     /// the number of rounds.
     ///
     /// # Errors
-    /// When a change does not fit the plan.
+    /// When a change does not fit the plan, or nothing records a primary metric of it.
     pub fn change(&mut self, changes: &PlanChanges, is_quick: bool) -> Result<(), Failure> {
         let PlanChanges { kernels, machine, counts_instructions, rounds, .. } = changes;
         if !is_quick && !kernels.is_empty() {
@@ -69,7 +69,8 @@ impl Plan {
             }
             self.conditions.phase_seconds = Some(seconds);
         }
-        self.observing.change(&changes.observing)
+        self.observing.change(&changes.observing)?;
+        self.primaries_are_recorded()
     }
 }
 
