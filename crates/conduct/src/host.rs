@@ -39,6 +39,8 @@ pub struct EarlierTrial {
     pub seconds: f64,
     /// True if it ran in a guest.
     pub is_of_guest: bool,
+    /// Cell of a plan to which it belongs, if any.
+    pub cell: Option<Cell>,
 }
 
 /// A completed trial of the warm-up, from which the size of its job is determined.

@@ -14,6 +14,8 @@ pub const CHANGED_OPTIONS_FACT: &str = "variant.changed_options";
 /// Fact with the name of the job that the job of a trial is compared with on the same variant: its
 /// own name for a job that is only compared with; absent where variants are compared.
 pub const JOB_BASELINE_FACT: &str = "plan.job_baseline";
+/// Fact of a trial whose job has a baseline on its variant and is compared between variants, too.
+pub const BETWEEN_VARIANTS_FACT: &str = "plan.between_variants";
 /// Fact of a trial that is a step of several on one filesystem: its number, counted from 1.
 pub const STEP_FACT: &str = "plan.step";
 /// Fact with the identities of the trees that a trial keeps, as its mark listed them.

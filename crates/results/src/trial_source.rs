@@ -79,6 +79,7 @@ pub(crate) fn selection<'s, 'd>(
         kernel: None,
         filesystem: None,
         job_apart: None,
+        is_between_variants: false,
     };
     let trials: Vec<StoredTrial> = ended.map(stored).collect();
     let running = trial_count - trials.len();

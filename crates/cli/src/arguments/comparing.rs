@@ -246,9 +246,10 @@ pub(crate) struct QuickArgs {
     #[arg(long, value_name = "N", value_parser = whole::<u16>(0..=3600))]
     pub(crate) phase_seconds: Option<u16>,
     /// Run as many rounds as fit into this many minutes: at most 20, and never fewer than are
-    /// needed to show a difference in every primary metric (at least 6) [default: 3.5].
+    /// needed to show a difference in every primary metric (at least 6); overrides the plan
+    /// [default: 3.5].
     #[arg(long, value_name = "N", value_parser = minutes,
-        conflicts_with_all = ["plan", "rounds", "precision", "sequential"])]
+        conflicts_with_all = ["rounds", "precision", "sequential"])]
     pub(crate) minutes: Option<f64>,
     /// Instead of a fixed number of rounds: run until every primary interval is this narrow, such
     /// as 1.5%.

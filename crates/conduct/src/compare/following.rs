@@ -121,12 +121,11 @@ impl<'a> StoppingMonitor<'a> {
         round: u32,
     ) -> Result<Standing, Failure> {
         let sets = self.plan.compared_sets();
-        let of_jobs = self.plan.job_baselines();
         let measured = |set: &ComparedTrialSet| {
             let is_in = |cell: &PlannedCell| {
                 let is_its_job = match set.job {
                     Some(job) => cell.job == job,
-                    None => of_jobs[cell.job].is_none(),
+                    None => self.plan.is_between_variants(cell.job),
                 };
                 cell.variant == set.variant
                     && is_its_job

@@ -1,23 +1,26 @@
 //! Forecast of a plan before it runs: rounds, trials, comparisons and the expected duration.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::cells::{PlannedCell, observing_rounds, rounds};
 use crate::plan::{Plan, PlannedJob, Stopping};
-use treering_model::{Accelerator, CellRole, WorkLimit};
-use treering_script::{Footprint, TargetFacts};
+use treering_model::{Accelerator, Cell, CellRole, DeviceSpec, TrialId, WorkLimit};
+use treering_script::{Footprint, ScaleUnit, TargetFacts};
 use treering_stats::median;
 
 use super::announcement::announcement;
 use super::sizing::target;
 use crate::failure::Failure;
-use crate::host::ResultStore;
+use crate::host::{EarlierTrial, ResultStore};
 
 /// Maximum number of earlier trials read for an estimate.
 const EARLIER_TRIALS_MAX: usize = 200;
 /// Assumed throughput without earlier trials, in bytes and files per second.
 const ASSUMED_BYTES: f64 = 200e6;
 const ASSUMED_FILES: f64 = 10_000.0;
+/// Duration of a job without earlier trials, if it does not follow from its bytes and files.
+const UNKNOWN: &str = "the duration is unknown until the first round";
 /// Overhead of a trial in seconds: mkfs, mount, write-back and dropping caches.
 const OVERHEAD_SECONDS: f64 = 3.0;
 /// Maximum number of earlier boots read for an estimate.
@@ -44,7 +47,7 @@ impl Estimate {
     /// Estimated duration and its source, in words.
     pub(crate) fn words(&self) -> String {
         let Some(seconds) = self.seconds else {
-            return "the duration is unknown until the first round".to_owned();
+            return UNKNOWN.to_owned();
         };
         let from = match self.trials {
             0 if self.is_emulated => {
@@ -77,8 +80,13 @@ impl Forecast {
         is_there: impl Fn(&PlannedCell) -> bool,
     ) -> Result<Self, Failure> {
         let guest = GuestForecast::new(plan, store)?;
+        let digest = plan.digest();
+        let is_played = plan
+            .variants
+            .iter()
+            .any(|variant| matches!(&variant.device, DeviceSpec::Loop { disk: Some(_), .. }));
         let estimated = |job: &PlannedJob| {
-            let mut estimate = estimate(job, guest.as_ref(), store)?;
+            let mut estimate = estimate((&digest, job), (guest.as_ref(), is_played), store)?;
             if let (Some(seconds), Some((_, sized))) = (&mut estimate.seconds, target(plan, job)) {
                 *seconds = seconds.max(sized);
             }
@@ -86,7 +94,9 @@ impl Forecast {
         };
         let jobs: Result<Vec<Estimate>, Failure> = plan.jobs.iter().map(estimated).collect();
         let jobs = jobs?;
-        let lines = vec![trials(plan, &jobs, is_there), announcement(plan), comparisons(plan)];
+        let expected =
+            ExpectedSeconds { jobs: &jobs, aging: AgingForecast::new(plan, &digest, store)? };
+        let lines = vec![trials(plan, &expected, is_there), announcement(plan), comparisons(plan)];
         Ok(Self { jobs, lines })
     }
 
@@ -98,7 +108,11 @@ impl Forecast {
 }
 
 /// Line about rounds, trials and their estimated duration.
-fn trials(plan: &Plan, jobs: &[Estimate], is_there: impl Fn(&PlannedCell) -> bool) -> String {
+fn trials(
+    plan: &Plan,
+    expected: &ExpectedSeconds<'_>,
+    is_there: impl Fn(&PlannedCell) -> bool,
+) -> String {
     let measured = rounds(plan);
     let watched = observing_rounds(plan);
     let cells = || measured.iter().chain(&watched).flatten();
@@ -120,7 +134,7 @@ fn trials(plan: &Plan, jobs: &[Estimate], is_there: impl Fn(&PlannedCell) -> boo
     }
     let notes =
         if notes.is_empty() { String::new() } else { format!(" and {}", notes.join(" and ")) };
-    let time = time(plan, jobs, &missing);
+    let time = time(plan, expected, &missing);
     let count = cells().count();
     let left = match missing.len() {
         missing if missing == count => String::new(),
@@ -131,11 +145,62 @@ fn trials(plan: &Plan, jobs: &[Estimate], is_there: impl Fn(&PlannedCell) -> boo
     format!("{rounds}{notes}: {at_most}{count} {trials}{left}, {time}")
 }
 
+/// Seconds that the cells of a plan are expected to take.
+struct ExpectedSeconds<'a> {
+    /// Estimate of each job.
+    jobs: &'a [Estimate],
+    /// Aging in each round; `None` for a plan without it.
+    aging: Option<AgingForecast>,
+}
+
+impl ExpectedSeconds<'_> {
+    /// Seconds of these cells with the aging of their rounds; `None` if unknown.
+    fn of<'c>(&self, cells: impl Iterator<Item = &'c PlannedCell> + Clone) -> Option<f64> {
+        let each = |cell: &PlannedCell| {
+            self.jobs[cell.job].seconds.map(|seconds| seconds + OVERHEAD_SECONDS)
+        };
+        let trials: f64 = cells.clone().map(each).sum::<Option<f64>>()?;
+        let Some(aging) = &self.aging else { return Some(trials) };
+        let of_aged = cells.filter(|cell| aging.variants[cell.variant]);
+        let rounds: BTreeSet<(bool, u32)> =
+            of_aged.map(|cell| (cell.role == CellRole::Observed, cell.round)).collect();
+        if rounds.is_empty() {
+            return Some(trials);
+        }
+        Some(trials + aging.seconds? * rounds.len() as f64)
+    }
+}
+
+/// Cost of aging the filesystems of a plan.
+struct AgingForecast {
+    /// Seconds in each round, from earlier rounds of the plan; `None` if unknown.
+    seconds: Option<f64>,
+    /// True for each variant that has an age.
+    variants: Vec<bool>,
+}
+
+impl AgingForecast {
+    /// Cost of the aging; `None` for a plan without it.
+    fn new(plan: &Plan, digest: &str, store: &dyn ResultStore) -> Result<Option<Self>, Failure> {
+        let Some(job) = &plan.aging else { return Ok(None) };
+        let earlier = store.earlier(&job.workload, EARLIER_TRIALS_MAX)?;
+        let mut rounds: BTreeMap<(TrialId, u32), f64> = BTreeMap::new();
+        let cells = earlier.iter().filter_map(|trial| Some((trial, trial.cell.as_ref()?)));
+        let is_aging = |cell: &Cell| cell.role == CellRole::Preparation && cell.job == job.name;
+        for (trial, cell) in cells.filter(|(_, cell)| cell.digest == digest && is_aging(cell)) {
+            *rounds.entry((cell.campaign, cell.round)).or_default() +=
+                trial.seconds + OVERHEAD_SECONDS;
+        }
+        let rounds: Vec<f64> = rounds.into_values().collect();
+        let variants = plan.variants.iter().map(|variant| variant.age.is_some()).collect();
+        Ok(Some(Self { seconds: median(&rounds).ok(), variants }))
+    }
+}
+
 /// Estimated duration of these cells, from the earliest end of the plan to the latest.
-fn time(plan: &Plan, jobs: &[Estimate], missing: &[&PlannedCell]) -> String {
-    let seconds = |is_counted: &dyn Fn(&PlannedCell) -> bool| -> Option<f64> {
-        let cells = missing.iter().filter(|cell| is_counted(cell));
-        cells.map(|cell| jobs[cell.job].seconds.map(|seconds| seconds + OVERHEAD_SECONDS)).sum()
+fn time(plan: &Plan, expected: &ExpectedSeconds<'_>, missing: &[&PlannedCell]) -> String {
+    let seconds = |is_counted: &dyn Fn(&PlannedCell) -> bool| {
+        expected.of(missing.iter().copied().filter(|cell| is_counted(cell)))
     };
     let first = plan.stopping.first_end();
     let is_in_rounds =
@@ -145,7 +210,11 @@ fn time(plan: &Plan, jobs: &[Estimate], missing: &[&PlannedCell]) -> String {
     let (Some(all), Some(least), Some(unlimited)) =
         (seconds(&|_| true), seconds(&is_of_least), seconds(&is_unlimited))
     else {
-        return "the duration is unknown until the first round".to_owned();
+        let Stopping::Time { minutes, .. } = plan.stopping else {
+            return UNKNOWN.to_owned();
+        };
+        let minutes = duration(minutes * 60.0);
+        return format!("{UNKNOWN}; as many rounds as fit into {minutes}");
     };
     let longest = match plan.stopping {
         Stopping::Time { minutes, .. } => all.min(unlimited + minutes * 60.0).max(least),
@@ -188,16 +257,18 @@ impl GuestForecast {
     }
 }
 
+/// Estimate of a job. On a played disk (`is_played`) the work takes as long as the disk says, which
+/// only earlier trials show.
 fn estimate(
-    job: &PlannedJob,
-    guest: Option<&GuestForecast>,
+    (digest, job): (&str, &PlannedJob),
+    (guest, is_played): (Option<&GuestForecast>, bool),
     store: &dyn ResultStore,
 ) -> Result<Estimate, Failure> {
     let footprint = job.job.footprint(&TargetFacts::unknown());
-    let took = earlier_durations(job, guest.is_some(), store)?;
+    let took = earlier_durations((digest, job), guest.is_some(), store)?;
     let is_emulated = guest.is_some_and(|guest| guest.is_emulated);
     let assumed = || {
-        let here = assumed_duration(job, &footprint)?;
+        let here = assumed_duration(job, &footprint).filter(|_| !is_played)?;
         let work = if is_emulated { here * ASSUMED_EMULATION } else { here };
         Some(work + guest.map_or(0.0, |guest| guest.boot_seconds))
     };
@@ -205,33 +276,52 @@ fn estimate(
     Ok(Estimate { footprint, seconds, trials: took.len(), is_emulated })
 }
 
-/// Durations of earlier trials with the same parameters, in guests or outside, in seconds.
+/// Durations of earlier trials in guests or outside, in seconds: those of the same job of the same
+/// plan, which the warm-up may have sized; without such trials, those with the same parameters.
 fn earlier_durations(
-    job: &PlannedJob,
+    (digest, job): (&str, &PlannedJob),
     in_guests: bool,
     store: &dyn ResultStore,
 ) -> Result<Vec<f64>, Failure> {
-    let trials = store.earlier(&job.workload, EARLIER_TRIALS_MAX)?;
-    let alike = trials
-        .iter()
-        .filter(|trial| trial.is_of_guest == in_guests && is_alike(job, &trial.parameters));
+    let mut trials = store.earlier(&job.workload, EARLIER_TRIALS_MAX)?;
+    trials.retain(|trial| trial.is_of_guest == in_guests);
+    let is_of_plan = |trial: &&EarlierTrial| {
+        trial.cell.as_ref().is_some_and(|cell| {
+            cell.digest == digest && cell.job == job.name && cell.role != CellRole::WarmUp
+        })
+    };
+    let of_plan: Vec<f64> = trials.iter().filter(is_of_plan).map(|trial| trial.seconds).collect();
+    if !of_plan.is_empty() {
+        return Ok(of_plan);
+    }
+    let alike = trials.iter().filter(|trial| is_alike(job, &trial.parameters));
     Ok(alike.map(|trial| trial.seconds).collect())
 }
 
 /// Duration estimated without earlier trials, in seconds: from the bytes and files written, and the
-/// requested run time.
+/// requested run time. `None` for a job that waits for single requests, or whose amount of work is
+/// drawn.
 fn assumed_duration(job: &PlannedJob, footprint: &Footprint) -> Option<f64> {
     let work = footprint.written_bytes as f64 / ASSUMED_BYTES
         + footprint.written_files as f64 / ASSUMED_FILES;
-    if job.job.work() != WorkLimit::Timed {
-        return Some(work);
+    match job.job.work() {
+        WorkLimit::Timed => Some(work + run_time(job)?),
+        WorkLimit::Fixed if !job.job.waits_for_requests() => Some(work),
+        WorkLimit::Fixed | WorkLimit::Drawn | WorkLimit::Named => None,
+    }
+}
+
+/// Run time of a job that ends by time, in seconds.
+fn run_time(job: &PlannedJob) -> Option<f64> {
+    let scale = job.job.scale().filter(|scale| matches!(scale.unit, ScaleUnit::Seconds));
+    if let Some(scale) = scale {
+        return Some(scale.value as f64);
     }
     let parameters = job.job.parameters();
-    let run_time = RUN_TIME_PARAMETERS.iter().find_map(|name| {
+    RUN_TIME_PARAMETERS.iter().find_map(|name| {
         let (_, value) = parameters.iter().find(|(known, _)| known == name)?;
         value.parse::<f64>().ok().filter(|seconds| *seconds > 0.0)
-    });
-    run_time.map(|seconds| work + seconds)
+    })
 }
 
 /// True if the trial parameters `given` contain all parameters of the job, except the seed.

@@ -1,8 +1,9 @@
 //! Facts that a plan gives each of its trials, so that reports can apply the rules of the plan.
 
 use treering_model::{
-    BASELINE_FACT, CHANGED_OPTIONS_FACT, CellRole, Fact, IGNORE_FACT, JOB_BASELINE_FACT,
-    LEVEL_FACT, PRIMARY_FACT, ROUNDS_FACT, SIZED_FACT, STEP_FACT, THRESHOLD_FACT,
+    BASELINE_FACT, BETWEEN_VARIANTS_FACT, CHANGED_OPTIONS_FACT, CellRole, Fact, IGNORE_FACT,
+    JOB_BASELINE_FACT, LEVEL_FACT, PRIMARY_FACT, ROUNDS_FACT, SIZED_FACT, STEP_FACT,
+    THRESHOLD_FACT,
 };
 
 use crate::cells::PlannedCell;
@@ -31,6 +32,9 @@ pub(super) fn plan_facts(
     // Points of a series are compared with one another, not with a baseline.
     if let Some(baseline) = plan.job_baselines()[cell.job].filter(|_| point.is_none()) {
         facts.push(fact(JOB_BASELINE_FACT, plan.jobs[baseline].name.clone()));
+        if plan.variants.len() > 1 && plan.is_between_variants(cell.job) {
+            facts.push(fact(BETWEEN_VARIANTS_FACT, true.to_string()));
+        }
     }
     if !plan.judging.primary.is_empty() {
         facts.push(fact(PRIMARY_FACT, plan.judging.primary.join(",")));

@@ -454,12 +454,8 @@ impl Runner<'_> {
             TrialEvent::Began(beginning),
             TrialEvent::Ended { ending: Ending::Failed { why }, at_ns: 0 },
         ];
-        let recorded = RecordedTrial {
-            trial,
-            is_optional: false,
-            under_test: &[Path::new("/")],
-            stop: self.stop,
-        };
+        let recorded =
+            RecordedTrial { trial, is_optional: false, under_test: &[], stop: self.stop };
         let mut accepted = Ok(());
         let record_result = self.store.record(&recorded, &mut |store, _caution| {
             accepted = events.iter().try_for_each(|event| store.accept(event));

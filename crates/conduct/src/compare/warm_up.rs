@@ -1,4 +1,4 @@
-//! Failures of the warm-up: a plan ends after it if no variant can run its jobs.
+//! Failures of the warm-up: a plan ends after it if no variant can run a job.
 
 use treering_model::{CellRole, TrialId};
 
@@ -19,21 +19,26 @@ impl WarmUpFailures {
         }
     }
 
-    /// Ends the plan if every trial of the warm-up failed.
+    /// Ends the plan if a job failed in the warm-up of every variant.
     ///
     /// # Errors
-    /// When every trial failed: the error of the first.
+    /// When a job failed in every variant: the error of the first.
     pub(super) fn check(&self, plan: &Plan, finished: &FinishedCells) -> Result<(), Failure> {
-        let Some((first, why)) = self.0.first() else { return Ok(()) };
         let has_failed = |cell: &PlannedCell| self.0.iter().any(|(failed, _)| failed == cell);
-        let is_good = |(cell, _): (&PlannedCell, &TrialId)| {
-            cell.role == CellRole::WarmUp && !has_failed(cell)
+        let is_good = |(cell, _): (&PlannedCell, &TrialId), job: usize| {
+            cell.role == CellRole::WarmUp && cell.job == job && !has_failed(cell)
         };
-        if finished.done.iter().any(is_good) {
-            return Ok(());
-        }
+        let fails_everywhere = |(failed, _): &&(PlannedCell, String)| {
+            !finished.done.iter().any(|cell| is_good(cell, failed.job))
+        };
+        let Some((first, why)) = self.0.iter().find(fails_everywhere) else { return Ok(()) };
+        let of_job = match plan.jobs.as_slice() {
+            [_] => String::new(),
+            jobs => format!(" of {}", jobs[first.job].name),
+        };
         let message = format!(
-            "the warm-up failed in every variant, and so would every round; the first, {}: {why}",
+            "the warm-up{of_job} failed in every variant, and so would every round; the first, \
+             {}: {why}",
             first.label(plan)
         );
         Err(Failure::new(FailureKind::Trial, message))

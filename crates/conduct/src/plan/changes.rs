@@ -4,6 +4,7 @@ use treering_model::Variant;
 use treering_observe::FunctionName;
 
 use super::kernels::{KernelChoice, emulate, under_kernels};
+use super::quick::TIMED_ROUNDS_MAX;
 use super::{Machine, ObservedIn, Observing, Plan, Stopping};
 use crate::failure::Failure;
 
@@ -19,6 +20,8 @@ pub struct PlanChanges {
     pub counts_instructions: Option<bool>,
     /// Number of rounds.
     pub rounds: Option<u32>,
+    /// Minutes into which the rounds are to fit, in place of their number.
+    pub minutes: Option<f64>,
     /// Target time of a phase in seconds; the warm-up sizes every job for it.
     pub phase_seconds: Option<u32>,
     /// Changes of the observation options.
@@ -47,7 +50,7 @@ impl Plan {
     /// the number of rounds.
     ///
     /// # Errors
-    /// When a change does not fit the plan.
+    /// When a change does not fit the plan, or nothing records a primary metric of it.
     pub fn change(&mut self, changes: &PlanChanges, is_quick: bool) -> Result<(), Failure> {
         let PlanChanges { kernels, machine, counts_instructions, rounds, .. } = changes;
         if !is_quick && !kernels.is_empty() {
@@ -61,6 +64,9 @@ impl Plan {
         if let Some(rounds) = rounds.filter(|_| !is_quick) {
             self.stopping = Stopping::Fixed { rounds };
         }
+        if let Some(minutes) = changes.minutes.filter(|_| !is_quick) {
+            self.stopping = Stopping::time_for(self.family(), minutes, TIMED_ROUNDS_MAX);
+        }
         if let Some(seconds) = changes.phase_seconds {
             if seconds > 0 && !self.conditions.warm_up {
                 let message = "--phase-seconds: jobs are sized by the warm-up, and there is none";
@@ -69,7 +75,8 @@ impl Plan {
             }
             self.conditions.phase_seconds = Some(seconds);
         }
-        self.observing.change(&changes.observing)
+        self.observing.change(&changes.observing)?;
+        self.primaries_are_recorded()
     }
 }
 

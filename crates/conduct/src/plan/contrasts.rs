@@ -30,6 +30,12 @@ impl Plan {
         self.job_baselines().iter().any(Option::is_some)
     }
 
+    /// True if this job is compared between variants: a job that is not compared with another one
+    /// on each variant, and every job if a variant says with which one it is compared.
+    pub(crate) fn is_between_variants(&self, job: usize) -> bool {
+        is_between_variants(&self.variants, self.job_baselines()[job])
+    }
+
     /// True if the plan only sweeps the jobs of a single variant, so that nothing is compared.
     pub fn is_sweep_of_one(&self) -> bool {
         let is_swept = self.jobs.len() > 1 && self.jobs.iter().all(|job| job.name.contains('='));
@@ -42,7 +48,9 @@ impl Plan {
         let compares_jobs = jobs.iter().any(Option::is_some);
         let mut sets = Vec::new();
         // A single variant forms a set of its own unless jobs are compared.
-        let mut between_variants = self.jobs.iter().zip(&jobs).filter(|(_, base)| base.is_none());
+        let is_between = |base: Option<usize>| is_between_variants(&self.variants, base);
+        let mut between_variants =
+            self.jobs.iter().zip(&jobs).filter(|(_, base)| is_between(**base));
         if between_variants.any(|(job, _)| job.is_measured())
             && (self.variants.len() > 1 || !compares_jobs)
         {
@@ -73,6 +81,12 @@ impl Plan {
         }
         sets
     }
+}
+
+/// True if a job with this baseline on the same variant is compared between variants. See
+/// [`Plan::is_between_variants`].
+pub(super) fn is_between_variants(variants: &[Variant], job_baseline: Option<usize>) -> bool {
+    job_baseline.is_none() || variants.iter().any(|variant| variant.against.is_some())
 }
 
 /// See [`Plan::job_baselines`].

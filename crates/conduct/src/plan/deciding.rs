@@ -4,7 +4,7 @@
 use treering_model::{Metric, Variant, counted};
 use treering_stats::{ALPHA, RECOMMENDED_LOOKS, StoppingRule, smallest_rounds};
 
-use super::contrasts::{baselines, job_baselines};
+use super::contrasts::{baselines, is_between_variants, job_baselines};
 use super::foreseen::ForeseenMetrics;
 use super::{Judging, Plan, PlannedJob, Stopping};
 
@@ -156,7 +156,8 @@ pub(crate) fn family(variants: &[Variant], jobs: &[PlannedJob], judging: &Judgin
     let contenders = baselines(variants).into_iter().flatten().count();
     let compares_jobs = baselines_of_jobs.iter().any(Option::is_some);
     let contenders = if compares_jobs { contenders } else { contenders.max(1) };
-    let between_variants = contenders.saturating_mul(primary(&|_, baseline| baseline.is_none()));
+    let between_variants =
+        contenders.saturating_mul(primary(&|_, baseline| is_between_variants(variants, baseline)));
     let on_each = primary(&|place, baseline| baseline.is_some_and(|baseline| baseline != place));
     let between_jobs = variants.len().saturating_mul(on_each);
     u32::try_from(between_variants.saturating_add(between_jobs)).unwrap_or(u32::MAX)

@@ -1,10 +1,14 @@
-//! Traces and layouts that a plan records, and the rounds in which they are recorded.
+//! Traces and layouts that a plan records, the rounds in which they are recorded, and primary
+//! metrics that need them.
 
-use treering_model::CellRole;
+use treering_model::metrics::{RequestedRecording, requested_recording};
+use treering_model::{CellRole, DeviceSpec};
 use treering_observe::layout::LayoutSchedule;
 use treering_observe::{FunctionName, ObserverOptions};
+use treering_script::TargetFacts;
 
 use super::Plan;
+use crate::failure::Failure;
 
 /// Long names of the options of `treering run` that record traces and layouts.
 const OPTIONS: [&str; 4] = ["layout", "layout-every", "trace", "functions"];
@@ -115,5 +119,58 @@ impl Plan {
             ..ObserverOptions::default()
         };
         (wanted, observing.options())
+    }
+    /// Refuses primary metrics of recordings that the plan does not make.
+    ///
+    /// # Errors
+    /// At the first such metric, with the key to add.
+    pub(super) fn primaries_are_recorded(&self) -> Result<(), Failure> {
+        for metric in &self.judging.primary {
+            let name = metric.rsplit('/').next().unwrap_or_default();
+            let Some(recording) = requested_recording(name) else { continue };
+            let Some(hint) = self.missing_recording(recording) else { continue };
+            let message =
+                format!("the primary metric '{metric}' is measured only where it is asked for");
+            return Err(Failure::usage(message).hint(hint));
+        }
+        Ok(())
+    }
+
+    /// Hint with the key that asks for a recording; `None` if the plan makes it.
+    fn missing_recording(&self, recording: RequestedRecording<'_>) -> Option<String> {
+        let observing = &self.observing;
+        let (is_made, key, option) = match recording {
+            RequestedRecording::Trace => {
+                (observing.trace, "trace = true".to_owned(), "--trace".to_owned())
+            }
+            RequestedRecording::Layout => {
+                (self.has_layouts(), "layout = true".to_owned(), "--layout".to_owned())
+            }
+            RequestedRecording::Function(name) => (
+                observing.functions.iter().any(|function| function.as_str() == name),
+                format!("functions = [\"{name}\"]"),
+                format!("--functions {name}"),
+            ),
+            RequestedRecording::PlayedDisk => {
+                let is_played = self.variants.iter().any(|variant| {
+                    matches!(&variant.device, DeviceSpec::Loop { disk: Some(_), .. })
+                });
+                let hint = "write disk = \"hdd-7200\" into [device]";
+                return (!is_played).then(|| hint.to_owned());
+            }
+        };
+        (!is_made).then(|| format!("write {key} into [observe], or give {option}"))
+    }
+
+    /// True if trials of the plan measure layouts: by request, of aged filesystems, or for a
+    /// session whose end depends on them.
+    fn has_layouts(&self) -> bool {
+        let observing = &self.observing;
+        let hears =
+            |job: &super::PlannedJob| job.job.begin(&TargetFacts::unknown()).layouts().is_some();
+        observing.layout
+            || observing.layout_every > 0
+            || self.aging.is_some()
+            || self.jobs.iter().any(hears)
     }
 }

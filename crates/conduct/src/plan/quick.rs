@@ -24,7 +24,7 @@ const GIB: u64 = 1 << 30;
 /// than five minutes.
 const USUAL_MINUTES: f64 = 3.5;
 /// Maximum number of rounds of a plan with a time limit.
-const TIMED_ROUNDS_MAX: u32 = 20;
+pub(super) const TIMED_ROUNDS_MAX: u32 = 20;
 /// Default filesystem for comparing kernels.
 const USUAL_IN_GUESTS: &str = EXT4.name;
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use treering_conduct::plan::{ComparedTrialSet, Stopping};
+use treering_conduct::plan::{ComparedTrialSet, PlanChanges, Stopping};
 
 use crate::{read_file, read_plan};
 
@@ -121,6 +121,39 @@ fn compared(text: &str) -> Vec<(String, Option<String>)> {
 fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, Option<String>)> {
     let baseline = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
     pairs.iter().map(|(name, base)| ((*name).to_owned(), baseline(base))).collect()
+}
+
+#[test]
+fn jobs_with_against_are_compared_between_variants_too_if_a_variant_says_with_which() {
+    let jobs = format!(
+        "{FS_MARK}name = \"one\"\n{FS_MARK}name = \"many\"\noptions = {{ threads = 4 }}\n\
+         against = \"one\"\n"
+    );
+    let variants = format!("{TWO}against = \"ext4\"\n");
+    let expected = [
+        ("ext4", ""),
+        ("xfs", "ext4"),
+        ("ext4: one", ""),
+        ("ext4: many", "ext4: one"),
+        ("xfs: one", ""),
+        ("xfs: many", "xfs: one"),
+    ];
+    assert_eq!(compared(&format!("{variants}{jobs}")), pairs(&expected));
+    let family = |text: &str| read_plan(text).unwrap().family();
+    let (apart, both) = (family(&format!("{TWO}{jobs}")), family(&format!("{variants}{jobs}")));
+    // Two jobs are compared between variants, and one with the other on each of two variants.
+    assert_eq!(both, 2 * apart);
+    // The jobs of a single variant have nothing else to be compared with.
+    let alone = "[[variant]]\nfilesystem = \"ext4\"\n";
+    assert_eq!(compared(&format!("{alone}{jobs}")), pairs(&[("one", ""), ("many", "one")]));
+}
+
+#[test]
+fn minutes_replace_the_rounds_of_a_plan() {
+    let mut plan = read_plan(&format!("rounds = 40\n{TWO}{FS_MARK}")).unwrap();
+    let changes = PlanChanges { minutes: Some(10.0), ..PlanChanges::default() };
+    plan.change(&changes, false).unwrap();
+    assert_eq!(plan.stopping, Stopping::Time { minutes: 10.0, fewest: 7, most: 20 });
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod changed_jobs;
 mod deciding;
 mod documents;
 mod errors;
+mod forecasts;
 mod hostile;
 mod observing;
 mod order;

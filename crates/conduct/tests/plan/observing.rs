@@ -1,6 +1,6 @@
 //! Recording of traces and layouts by plans: in additional rounds, or in the measured ones.
 
-use treering_conduct::plan::{ObservedIn, Observing};
+use treering_conduct::plan::{ObservedIn, Observing, ObservingChanges, PlanChanges};
 use treering_conduct::{observing_rounds, rounds};
 use treering_model::CellRole;
 
@@ -53,4 +53,31 @@ fn measured_rounds_are_observed_on_request() {
     }
     assert_eq!(read_plan(TWO).unwrap().observing, Observing::default());
     assert!(observing_rounds(&read_plan(TWO).unwrap()).is_empty());
+}
+
+#[test]
+fn primary_metrics_of_recordings_that_nobody_asks_for_are_refused_with_the_key() {
+    let plan = |metric: &str, observe: &str| {
+        let job = "[[job]]\nworkload = \"fs_mark\"\noptions = { files = 10 }\n";
+        let report = format!("[report]\nprimary = [\"{metric}\"]\n");
+        read_plan(&format!("{TWO}{job}{observe}{report}")).unwrap()
+    };
+    let none = PlanChanges::default();
+    for (metric, key) in [
+        ("trace_seeks", "trace = true"),
+        ("phase iteration 1/layout_extents_per_file", "layout = true"),
+        ("function_vfs_fsync_range_mean_nanoseconds", "functions = [\"vfs_fsync_range\"]"),
+    ] {
+        let failure = plan(metric, "").change(&none, false).unwrap_err();
+        assert!(failure.message().contains(metric), "{failure:?}");
+        let hints = failure.hints().join("\n");
+        assert!(hints.contains(&format!("write {key} into [observe]")), "{hints}");
+        plan(metric, &format!("[observe]\n{key}\n")).change(&none, false).unwrap();
+    }
+    let played = plan("played_seek_seconds", "").change(&none, false).unwrap_err();
+    assert!(played.hints().join("\n").contains("disk = \"hdd-7200\""));
+    // An option asks for it as well, and other metrics need no key.
+    let observing = ObservingChanges { trace: true, ..ObservingChanges::default() };
+    plan("trace_seeks", "").change(&PlanChanges { observing, ..none.clone() }, false).unwrap();
+    plan("device_flushes", "").change(&none, false).unwrap();
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::fs;
+use std::path::Path;
 
 use treering_conduct::{
     Failure, FailureKind, Host, PlanEnd, PlanOptions, RecordedTrial, ResultStore, StoredCell,
@@ -33,12 +34,14 @@ impl TrialSink for Builder {
 impl ResultStore for Memory {
     fn record(
         &self,
-        _trial: &RecordedTrial<'_>,
+        trial: &RecordedTrial<'_>,
         run: &mut dyn FnMut(&mut dyn TrialSink, Option<Caution>),
     ) -> Result<(), Failure> {
         if self.is_full {
             return Err(Failure::new(FailureKind::Environment, "the store is full"));
         }
+        // No trial of these tests works at the root, where a store may be.
+        assert!(!trial.under_test.contains(&Path::new("/")));
         let mut builder = Builder(TrialBuilder::default());
         run(&mut builder, None);
         self.trials.borrow_mut().extend(builder.0.finish());
@@ -69,22 +72,61 @@ impl Host for Memory {
 }
 
 /// Runs two rounds on two directories; `resume` continues the last campaign.
-fn run(memory: &Memory, home: &std::path::Path, resume: bool) -> Result<PlanEnd, Failure> {
-    let mut text = "rounds = 2\nwarm-up = false\n".to_owned();
+fn run(memory: &Memory, home: &Path, resume: bool) -> Result<PlanEnd, Failure> {
+    let jobs = "[[job]]\nworkload = \"fs_mark\"\noptions = { files = 4, size = 100 }\n";
+    run_jobs(memory, home, resume, &format!("rounds = 2\nwarm-up = false\n@{jobs}"))
+}
+
+/// Runs a plan on two directories, whose variants are put in the place of `@`.
+fn run_jobs(memory: &Memory, home: &Path, resume: bool, text: &str) -> Result<PlanEnd, Failure> {
+    let mut variants = String::new();
     for name in ["a", "b"] {
         let directory = home.join(name);
         fs::create_dir_all(&directory).unwrap();
-        text += &format!(
+        variants += &format!(
             "[[variant]]\nname = \"{name}\"\ndevice = {{ directory = \"{}\" }}\n",
             directory.display()
         );
     }
-    text += "[[job]]\nworkload = \"fs_mark\"\noptions = { files = 4, size = 100 }\n";
-    let plan = read_plan(&text).unwrap();
+    let plan = read_plan(&text.replacen('@', &variants, 1)).unwrap();
     let lab = Lab::open(&home.join("lab")).unwrap();
     let options =
         PlanOptions { resume, workloads: treering_registry::workloads(), ..PlanOptions::default() };
     run_plan(&plan, &options, (memory, memory), &lab, &StopFlag::new())
+}
+
+const GOOD_JOB: &str =
+    "[[job]]\nname = \"good\"\nworkload = \"fs_mark\"\noptions = { files = 4, size = 100 }\n";
+
+/// Job that fails in the directories named like this pattern of the shell.
+fn failing_job(pattern: &str) -> String {
+    let script = format!("case $PWD in {pattern}) echo broken >&2; exit 7;; esac; : > f");
+    format!(
+        "[[job]]\nname = \"bad\"\nworkload = \"command\"\n\
+         options = {{ command = [\"sh\", \"-c\", '{script}'] }}\n"
+    )
+}
+
+#[test]
+fn a_job_that_fails_in_the_warm_up_of_every_variant_ends_the_plan() {
+    let home = tempfile::tempdir().unwrap();
+    let memory = Memory::default();
+    let text = format!("rounds = 2\n@{GOOD_JOB}{}", failing_job("*"));
+    let failure = run_jobs(&memory, home.path(), false, &text).unwrap_err();
+    assert_eq!(failure.kind(), FailureKind::Trial);
+    let message = failure.message();
+    assert!(message.starts_with("the warm-up of bad failed in every variant"), "{message}");
+    assert!(message.contains("exit code 7") && message.contains("broken"), "{message}");
+    assert_eq!(memory.trials.borrow().len(), 4, "no round was run");
+}
+
+#[test]
+fn a_job_that_fails_in_the_warm_up_of_one_variant_goes_on() {
+    let home = tempfile::tempdir().unwrap();
+    let memory = Memory::default();
+    let text = format!("rounds = 2\n@{GOOD_JOB}{}", failing_job("*/b/*"));
+    run_jobs(&memory, home.path(), false, &text).unwrap();
+    assert!(memory.trials.borrow().len() > 8, "two rounds of two jobs on two variants");
 }
 
 #[test]

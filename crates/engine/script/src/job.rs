@@ -524,6 +524,12 @@ pub trait Job: Send + Sync {
         WorkLimit::Fixed
     }
 
+    /// True if the duration of the job does not follow from the bytes and files that it writes: it
+    /// waits for single requests, or another program does the work.
+    fn waits_for_requests(&self) -> bool {
+        self.deciding_sync().is_some() || self.is_by_program()
+    }
+
     /// Option by which the job can be made as long as it needs to be, with the time of its phases;
     /// `None` for a job that cannot be scaled.
     fn scale(&self) -> Option<WorkScale> {

@@ -246,6 +246,9 @@ fn to_value(value: &str) -> String {
 /// reason.
 fn last_words(output: &str) -> String {
     let lines: Vec<_> = output.lines().filter(|line| !line.trim().is_empty()).collect();
+    if lines.is_empty() {
+        return "it printed nothing".to_owned();
+    }
     let is_usage = |line: &&str| line.trim_start().to_lowercase().starts_with("usage");
     let reason = match lines.iter().position(is_usage) {
         None | Some(0) => &lines[..],

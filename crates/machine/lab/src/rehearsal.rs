@@ -1,5 +1,6 @@
 //! Rehearsal of a variant before anything is measured: makes and mounts its filesystem on sparse
-//! images of the same size, and looks up the names of its settings.
+//! images of the same size, and checks its settings: sysfs attributes are written for the images,
+//! and values that belong to the machine are compared with the present ones.
 //!
 //! The rehearsal checks only the contents of the plan. Missing programs, rights, devices or kernel
 //! support are reported when the plan is run.
@@ -11,7 +12,7 @@ use treering_sys::is_root;
 
 use crate::filesystems::{self, Availability};
 use crate::guard::EraseList;
-use crate::settings::{missing_attribute, missing_sysctl};
+use crate::settings::{impossible_attribute, impossible_sysctl, refused_attribute};
 use crate::{Lab, LabDevice, LabError};
 
 /// Maximum size of a rehearsed image. A refusal on an image smaller than the plan's proves nothing.
@@ -35,7 +36,7 @@ pub enum RefusedPart {
 pub struct RehearsalError {
     /// Refused part of the variant; `None` if the rehearsed filesystem cannot be removed again.
     pub part: Option<RefusedPart>,
-    /// Error of mkfs, mount or the lookup.
+    /// Error of mkfs, of the mount or of the setting.
     pub error: Box<LabError>,
 }
 
@@ -49,7 +50,7 @@ impl From<LabError> for RehearsalError {
 /// filesystem for a guest or for another kernel (`is_for_other_kernel`) is not mounted.
 ///
 /// # Errors
-/// When mkfs, the kernel or the lookup of a setting refuses a part of the variant.
+/// When mkfs or the kernel refuses a part of the variant, or a setting cannot have its value.
 pub fn rehearse(
     variant: &Variant,
     is_for_other_kernel: bool,
@@ -58,7 +59,7 @@ pub fn rehearse(
     let refused = |part| move |error| RehearsalError { part: Some(part), error: Box::new(error) };
     let is_for_this_kernel =
         !is_for_other_kernel && variant.guest.is_none() && variant.kernel.is_none();
-    if is_for_this_kernel && let Some((name, error)) = missing_sysctl(&variant.settings, lab) {
+    if is_for_this_kernel && let Some((name, error)) = impossible_sysctl(&variant.settings, lab) {
         return Err(refused(RefusedPart::Sysctl(name))(error));
     }
     let Some((sample, is_as_large)) = sample(variant).filter(|_| is_root()) else { return Ok(()) };
@@ -81,10 +82,14 @@ pub fn rehearse(
         DeviceSpec::Block { paths } => paths,
         DeviceSpec::Loop { .. } | DeviceSpec::Directory { .. } => &nodes,
     };
-    let missing =
-        missing_attribute(&variant.settings, (&variant.filesystem, &nodes), of_device, lab);
+    let filesystem = (variant.filesystem.as_str(), nodes.as_slice());
+    let mut impossible = impossible_attribute(&variant.settings, filesystem, of_device, lab);
+    // A value that a smaller image refuses may fit the plan's device.
+    if impossible.is_none() && is_as_large && matches!(variant.device, DeviceSpec::Loop { .. }) {
+        impossible = refused_attribute(&variant.settings, filesystem, lab);
+    }
     let released = mounted.release().and_then(LabDevice::release);
-    if let Some((name, error)) = missing {
+    if let Some((name, error)) = impossible {
         return Err(refused(RefusedPart::Sysfs(name))(error));
     }
     Ok(released?)

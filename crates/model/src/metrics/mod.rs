@@ -28,8 +28,9 @@ pub mod times;
 pub mod trace;
 
 pub use observed::{
-    calls, deferred, device, functions, is_call_latency, is_count_of_work, is_counter,
-    is_observable, is_observation, kernel, observable_names, played,
+    RequestedRecording, calls, deferred, device, functions, is_call_latency, is_count_of_work,
+    is_counter, is_observable, is_observation, kernel, observable_names, played,
+    requested_recording,
 };
 pub use page::page;
 pub use spec::MetricSpec;

@@ -364,6 +364,36 @@ fn a_job_whose_options_a_variant_changes_is_compared_as_the_same_job() {
 }
 
 #[test]
+fn jobs_of_a_plan_with_the_same_parameters_are_compared_each_with_its_own() {
+    let campaign = TrialId::new();
+    let of_plan = |name: &str, late: i64, rates: [&[f64]; 2]| {
+        let jobs = rates.into_iter().zip(["before", "after"]).flat_map(|(rates, job)| {
+            let mut trials = in_campaign(variant_of(name, late, rates), campaign, 1).trials;
+            for cell in trials.iter_mut().filter_map(|trial| trial.beginning.cell.as_mut()) {
+                job.clone_into(&mut cell.job);
+            }
+            trials
+        });
+        ComparedVariant { trials: jobs.collect(), ..variant_of(name, late, &[]) }
+    };
+    let twice = P10A.map(|rate| rate * 2.0);
+    let base = of_plan("a", 0, [&P10A, &P10A]);
+    let other = of_plan("b", 1, [&P10A, &twice]);
+    let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
+    let primary: Vec<&MetricComparison> =
+        outcome.comparisons.iter().filter(|comparison| comparison.primary).collect();
+    let found: Vec<(&str, usize, bool)> = primary
+        .iter()
+        .map(|one| (one.title.as_str(), one.pairs(), one.verdict == Verdict::Better))
+        .collect();
+    assert_eq!(found, [("before", 10, false), ("after", 10, true)]);
+    // A run outside of the plan belongs to neither of the jobs.
+    let alone = variant_of("c", 1, &P10B);
+    let outcome = compare(&base, &[alone], &ComparisonTerms::default()).unwrap();
+    assert_eq!(codes(&outcome), [Code::NothingInCommon]);
+}
+
+#[test]
 fn different_parameters_are_reported_and_not_paired() {
     let (base, mut other) = (variant_of("a", 0, &[100.0; 6]), variant_of("b", 1, &[100.0; 6]));
     for trial in &mut other.trials {

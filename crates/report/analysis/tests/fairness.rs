@@ -323,6 +323,24 @@ fn mounting_without_barriers_is_reported_also_between_filesystems() {
 }
 
 #[test]
+fn directories_of_an_overlay_that_are_new_at_each_mount_are_no_difference() {
+    let mounted = |options: &'static str| {
+        [("filesystem.type", "overlay"), ("filesystem.super_options", options)]
+    };
+    let one = mounted("rw,lowerdir=/run/lab/1/lower:/run/lab/1/base,upperdir=/run/lab/1/upper");
+    let other = mounted("rw,lowerdir=/run/lab/2/lower:/run/lab/2/base,upperdir=/run/lab/2/upper");
+    let fewer = mounted("rw,lowerdir=/run/lab/2/lower,upperdir=/run/lab/2/upper");
+    let volatile = mounted("rw,lowerdir=/run/lab/2/lower:/run/lab/2/base,volatile");
+    for factor in [Factor::Label, Factor::Job, Factor::Kernel] {
+        assert_eq!(codes_by(factor, &one, &other), [], "{factor:?}");
+        for different in [&fewer, &volatile] {
+            let codes = codes_by(factor, &one, different);
+            assert_eq!(codes, [Code::MountOptionsDiffer], "{factor:?}");
+        }
+    }
+}
+
+#[test]
 fn cautions_on_all_trials_of_one_variant_are_reported() {
     let cautioned = |code: CautionCode| {
         let mut trial = trial(&[], 9.0);

@@ -465,6 +465,10 @@ impl Job for FileJob {
         if timed { WorkLimit::Timed } else { WorkLimit::Fixed }
     }
 
+    fn waits_for_requests(&self) -> bool {
+        true
+    }
+
     fn scale(&self) -> Option<WorkScale> {
         let jobs = &self.plan.jobs;
         // Several sections may differ in what one parameter for all of them would make equal.

@@ -118,6 +118,7 @@ fn changes(args: &CompareArgs, kernels: Vec<KernelChoice>) -> PlanChanges {
         counts_instructions: (args.quick.icount || args.quick.no_icount)
             .then_some(args.quick.icount),
         rounds: args.quick.rounds.map(u32::from),
+        minutes: args.quick.minutes,
         phase_seconds: args.quick.phase_seconds.map(u32::from),
         observing: ObservingChanges {
             trace: observe.trace,

@@ -206,6 +206,35 @@ pub(super) fn is_same_value(kept: &str, value: &str) -> bool {
         || number(kept).is_some_and(|kept| number(value) == Some(kept))
 }
 
+/// Explains why a value cannot be written to an attribute with this content: words for a number, or
+/// none of the choices. `None` for a value that only the kernel can judge.
+pub(super) fn unfit_value(path: &Path, content: &str, value: &str) -> Option<String> {
+    let is_number = |word: &str| {
+        word.strip_prefix('-').unwrap_or(word).starts_with(|first: char| first.is_ascii_digit())
+    };
+    // The kernel takes words for switches, which it shows as numbers (kstrtobool).
+    let is_switch = |word: &str| {
+        let word = word.to_ascii_lowercase();
+        ["y", "yes", "t", "true", "on", "n", "no", "f", "false", "off"].contains(&word.as_str())
+    };
+    let mut shown = content.split_whitespace().peekable();
+    shown.peek()?;
+    if shown.clone().all(|word| word.parse::<i128>().is_ok()) {
+        let is_bit = matches!(content.trim(), "0" | "1");
+        let mut words = value.split_whitespace();
+        let wrong = words.find(|word| !is_number(word) && !(is_bit && is_switch(word)))?;
+        return Some(format!("it is a number, {} now, and not `{wrong}`", content.trim()));
+    }
+    // A scheduler that is not in the list may be a module that the kernel loads.
+    let has_choice = shown.clone().any(|word| word.starts_with('[') && word.ends_with(']'));
+    if !has_choice || path.ends_with("queue/scheduler") {
+        return None;
+    }
+    let choices: Vec<&str> = shown.map(|word| word.trim_matches(['[', ']'])).collect();
+    let is_unknown = !choices.contains(&value.trim());
+    is_unknown.then(|| format!("the kernel has a choice of {}", choices.join(", ")))
+}
+
 /// A file with one value.
 pub(super) struct Attribute<'a> {
     path: &'a Path,
@@ -225,6 +254,18 @@ impl<'a> Attribute<'a> {
             .split_whitespace()
             .find_map(|word| word.strip_prefix('[').and_then(|word| word.strip_suffix(']')));
         Ok(choice.unwrap_or(text).to_owned())
+    }
+
+    /// Refuses a value that the kernel cannot take, without writing it.
+    ///
+    /// # Errors
+    /// When the value is of another kind than the present one.
+    pub(super) fn check(&self, value: &str) -> Result<(), LabError> {
+        // Attributes that cannot be read are judged when they are written.
+        let Ok(content) = fs::read_to_string(self.path) else { return Ok(()) };
+        let Some(why) = unfit_value(self.path, &content, value) else { return Ok(()) };
+        let (path, value) = (self.path.to_owned(), value.to_owned());
+        Err(DeviceError::Setting { path, value, why }.into())
     }
 
     /// Writes the value with a single call, as the kernel requires.
@@ -254,7 +295,7 @@ impl<'a> Attribute<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{companions, is_same_value};
+    use super::{companions, is_same_value, unfit_value};
     use std::path::{Path, PathBuf};
 
     #[test]
@@ -264,6 +305,29 @@ mod tests {
             assert!(is_same_value(kept, value), "{kept} {value}");
         }
         assert!(!is_same_value("1280", "4096") && !is_same_value("none", "bfq"));
+    }
+
+    #[test]
+    fn values_of_another_kind_than_the_present_one_are_refused() {
+        let path = Path::new("/sys/kernel/mm/transparent_hugepage/enabled");
+        let choice = "always [madvise] never\n";
+        for (content, value, is_unfit) in [
+            ("20\n", "40", false),
+            ("20\n", "lots", true),
+            ("20\n", "-1", false),
+            ("1048576\n", "64k", false),
+            ("4\t4\t1\t7\n", "3 3 1 none", true),
+            ("1\n", "off", false),
+            ("2\n", "off", true),
+            (choice, "never", false),
+            (choice, "sometimes", true),
+            ("write back\n", "write through", false),
+            ("\n", "anything", false),
+        ] {
+            assert_eq!(unfit_value(path, content, value).is_some(), is_unfit, "{content} {value}");
+        }
+        let scheduler = Path::new("/sys/block/sda/queue/scheduler");
+        assert_eq!(unfit_value(scheduler, "[none] mq-deadline\n", "bfq"), None);
     }
 
     #[test]

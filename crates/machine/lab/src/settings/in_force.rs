@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use treering_model::{DeviceSpec, Variant, VariantSettings};
 
+use super::attribute::Attribute;
 use super::commands::{PreparedPlace, TrialCommands};
 use super::limited::ControlGroup;
 use super::{AppliedSettings, FilesystemFolders, SettingTarget};
 use crate::machine::{DeviceNumber, block_number};
-use crate::{Lab, LabError};
+use crate::{DeviceError, Lab, LabError};
 
 /// Prefixes of sysfs attributes that exist only while the filesystem is mounted.
 const MOUNT_PREFIXES: [&str; 2] = ["fs/", "bdi/"];
@@ -139,14 +140,18 @@ impl Drop for SettingsInForce {
     }
 }
 
-/// First sysctl of a variant that the kernel does not have, with the error. Writes nothing.
-pub(crate) fn missing_sysctl(settings: &VariantSettings, lab: &Lab) -> Option<(String, LabError)> {
-    missing(&settings.sysctl, &SettingTarget::Machine, lab)
+/// First sysctl of a variant that the kernel does not have, or whose value is of another kind, with
+/// the error. Writes nothing.
+pub(crate) fn impossible_sysctl(
+    settings: &VariantSettings,
+    lab: &Lab,
+) -> Option<(String, LabError)> {
+    impossible(&settings.sysctl, &SettingTarget::Machine, lab)
 }
 
 /// First sysfs attribute that does not exist for a mounted filesystem of this type on these
-/// devices, or for the devices `of_device`. Writes nothing.
-pub(crate) fn missing_attribute(
+/// devices, or for the devices `of_device`, or whose value is of another kind. Writes nothing.
+pub(crate) fn impossible_attribute(
     settings: &VariantSettings,
     (fs_type, nodes): (&str, &[PathBuf]),
     of_device: &[PathBuf],
@@ -155,18 +160,49 @@ pub(crate) fn missing_attribute(
     let (of_mount, others) = split(&settings.sysfs);
     let device = device_folders(of_device, lab);
     let filesystem = filesystem_folders(fs_type, nodes, lab);
-    missing(&others, &SettingTarget::Device { folders: &device }, lab)
-        .or_else(|| missing(&of_mount, &SettingTarget::Filesystem { folders: &filesystem }, lab))
+    impossible(&others, &SettingTarget::Device { folders: &device }, lab)
+        .or_else(|| impossible(&of_mount, &SettingTarget::Filesystem { folders: &filesystem }, lab))
 }
 
-fn missing(
+/// First sysfs attribute that the kernel refuses for a mounted filesystem of this type on these
+/// devices, which must be the lab's own. Writes the attributes below the folders of the devices and
+/// of the filesystem, and restores them.
+pub(crate) fn refused_attribute(
+    settings: &VariantSettings,
+    (fs_type, nodes): (&str, &[PathBuf]),
+    lab: &Lab,
+) -> Option<(String, LabError)> {
+    let (of_mount, mut others) = split(&settings.sysfs);
+    others.retain(|(name, _)| !name.starts_with('/'));
+    let folders = device_folders(nodes, lab);
+    let filesystem = filesystem_folders(fs_type, nodes, lab);
+    let mut applied = AppliedSettings::new(lab);
+    let error = applied
+        .apply(&others, &SettingTarget::Device { folders: &folders }, lab)
+        .and_then(|()| {
+            applied.apply(&of_mount, &SettingTarget::Filesystem { folders: &filesystem }, lab)
+        })
+        .err()?;
+    let LabError::Device(DeviceError::Setting { path, .. }) = &error else { return None };
+    let is_of_path = |name: &str| {
+        let inside = MOUNT_PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix));
+        path.ends_with(inside.unwrap_or(name))
+    };
+    let name = settings.sysfs.iter().map(|(name, _)| name).find(|name| is_of_path(name))?.clone();
+    Some((name, error))
+}
+
+fn impossible(
     settings: &[(String, String)],
     target: &SettingTarget<'_>,
     lab: &Lab,
 ) -> Option<(String, LabError)> {
-    let mut errors = settings
-        .iter()
-        .filter_map(|(name, _)| Some((name.clone(), target.paths(name, &lab.machine).err()?)));
+    let mut errors = settings.iter().filter_map(|(name, value)| {
+        let checked = target
+            .paths(name, &lab.machine)
+            .and_then(|paths| paths.iter().try_for_each(|path| Attribute::new(path).check(value)));
+        Some((name.clone(), checked.err()?))
+    });
     errors.next()
 }
 

@@ -23,7 +23,7 @@ use restore::{is_final, put_back};
 
 use attribute::{Attribute, FilesystemFolders, SettingTarget, companions, priority};
 pub use in_force::SettingsInForce;
-pub(crate) use in_force::{missing_attribute, missing_sysctl};
+pub(crate) use in_force::{impossible_attribute, impossible_sysctl, refused_attribute};
 
 /// Applied settings. Dropping restores the old values; those that cannot be restored stay in the
 /// register.

@@ -40,8 +40,41 @@ fn refused_parts_of_a_variant_are_named_and_nothing_stays() {
         let sysfs = RefusedPart::Sysfs(name.to_owned());
         assert_eq!(refused_part(&variant, &bench), Some(sysfs));
     }
-    variant.settings.sysfs = pair("queue/read_ahead_kb");
+}
+
+#[test]
+fn values_that_a_setting_cannot_have_are_refused_and_nothing_changes() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let good = on_images("ext4", 1, 64 * MIB);
+    let ratio = || std::fs::read_to_string("/proc/sys/vm/dirty_ratio").unwrap();
+    let before = ratio();
+    let set = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+    let mut variant = good.clone();
+    variant.settings.sysctl = set("vm.dirty_ratio", "half");
+    let sysctl = RefusedPart::Sysctl("vm.dirty_ratio".to_owned());
+    assert_eq!(refused_part(&variant, &bench), Some(sysctl));
+    variant.settings.sysctl = set("vm.dirty_ratio", "7");
     assert_eq!(refused_part(&variant, &bench), None);
+    assert_eq!(ratio(), before);
+    // The kernel takes powers of two here, and no scheduler of this name.
+    for (name, value) in [
+        ("queue/read_ahead_kb", "much"),
+        ("queue/scheduler", "nonsense"),
+        ("fs/inode_readahead_blks", "33"),
+    ] {
+        variant = good.clone();
+        variant.settings.sysfs = set(name, value);
+        let sysfs = RefusedPart::Sysfs(name.to_owned());
+        assert_eq!(refused_part(&variant, &bench), Some(sysfs), "{name}");
+    }
+    for (name, value) in [("queue/read_ahead_kb", "64"), ("fs/inode_readahead_blks", "64")] {
+        variant = good.clone();
+        variant.settings.sysfs = set(name, value);
+        assert_eq!(refused_part(&variant, &bench), None, "{name}");
+    }
 }
 
 #[test]

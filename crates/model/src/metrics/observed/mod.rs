@@ -57,6 +57,34 @@ pub fn is_observable(name: &str) -> bool {
     all().any(|spec| has(spec, name)) || call_latencies().any(|known| known == name)
 }
 
+/// Recording that a metric needs and that is made by request only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestedRecording<'n> {
+    /// Block traces.
+    Trace,
+    /// Layouts of the files.
+    Layout,
+    /// Latencies of the function of the kernel with this name.
+    Function(&'n str),
+    /// A disk that is played.
+    PlayedDisk,
+}
+
+/// Recording that a metric needs, named apart from its part of the trial; `None` for a metric of
+/// every trial.
+pub fn requested_recording(name: &str) -> Option<RequestedRecording<'_>> {
+    let has_any = |list: &[MetricSpec]| list.iter().any(|spec| has(spec, name));
+    if let Some(function) = functions::ALL.iter().find_map(|spec| spec.word_of(name)) {
+        return Some(RequestedRecording::Function(function));
+    }
+    let lists = [
+        (trace::ALL, RequestedRecording::Trace),
+        (layout::ALL, RequestedRecording::Layout),
+        (played::ALL, RequestedRecording::PlayedDisk),
+    ];
+    lists.into_iter().find(|(list, _)| has_any(list)).map(|(_, recording)| recording)
+}
+
 /// Names of the metrics that observers can give, without families of them.
 pub fn observable_names() -> Vec<String> {
     let own = all().filter(|spec| !spec.name.contains("{}")).map(|spec| spec.name.to_owned());
@@ -90,7 +118,26 @@ fn has(spec: &MetricSpec, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_call_latency, is_counter, is_observation};
+    use super::{
+        RequestedRecording, is_call_latency, is_counter, is_observation, requested_recording,
+    };
+
+    #[test]
+    fn metrics_of_requested_recordings_are_known() {
+        for (name, recording) in [
+            ("trace_seeks", Some(RequestedRecording::Trace)),
+            ("layout_extents_per_file", Some(RequestedRecording::Layout)),
+            ("played_seek_seconds", Some(RequestedRecording::PlayedDisk)),
+            (
+                "function_jbd2_log_wait_commit_mean_nanoseconds",
+                Some(RequestedRecording::Function("jbd2_log_wait_commit")),
+            ),
+            ("device_flushes", None),
+            ("fsync_call_latency_p99_nanoseconds", None),
+        ] {
+            assert_eq!(requested_recording(name), recording, "{name}");
+        }
+    }
 
     #[test]
     fn counters_are_known_by_name_and_not_by_prefix() {

@@ -8,6 +8,7 @@ use treering_model::{
     SETTING_PREFIXES, WATCH_PREFIX, facts_that_follow,
 };
 
+use super::fairness::without_directories;
 use super::variant::{ComparedVariant, Factor};
 
 /// Value of a fact, with the number of trials of a variant that have it.
@@ -110,6 +111,8 @@ pub fn environment(
 
 /// Fact that holds the kernel's configuration. It is so long that only differing options are shown.
 const CONFIGURATION: &str = "kernel.config";
+/// Fact with the options of a superblock, which name directories that are new at each mount.
+const MOUNTED_WITH: &str = "filesystem.super_options";
 /// Facts that depend on the kernel a variant boots.
 const OF_KERNELS: [&str; 6] = [
     "kernel.release",
@@ -151,9 +154,15 @@ fn standing(
     contenders: &[ComparedVariant],
     following: &BTreeSet<&str>,
 ) -> FactStatus {
-    let texts = |variant: &Vec<FactValue>| -> BTreeSet<String> {
-        variant.iter().map(|fact| fact.value.clone()).collect()
+    let text = |fact: &FactValue| {
+        let options = fact.value.split(',');
+        match name {
+            MOUNTED_WITH => options.map(without_directories).collect::<Vec<_>>().join(","),
+            _ => fact.value.clone(),
+        }
     };
+    let texts =
+        |variant: &Vec<FactValue>| -> BTreeSet<String> { variant.iter().map(text).collect() };
     let reported: Vec<BTreeSet<String>> =
         variants.iter().filter(|variant| !variant.is_empty()).map(texts).collect();
     let values: BTreeSet<&String> = reported.iter().flatten().collect();

@@ -1,5 +1,6 @@
-//! Matching of trials into jobs: trials of the same workload with the same parameters. Not here:
-//! pairing within a job.
+//! Matching of trials into jobs: trials of the same workload with the same parameters, and of the
+//! same name where a plan has several jobs with the same parameters. Not here: pairing within a
+//! job.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -30,7 +31,7 @@ fn counts(workload: &str, name: &str) -> bool {
 pub(super) struct ComparedJob<'t> {
     pub(super) workload: &'t str,
     pub(super) mode: RunMode,
-    /// Parameters that distinguish this job from others of the workload.
+    /// Parameters that distinguish this job from others of the workload, or its name.
     pub(super) name: String,
     pub(super) rounds: AlignedTrials<'t>,
 }
@@ -42,20 +43,22 @@ struct TrialGroup<'t> {
     parameters: Parameters<'t>,
     /// Parameters sorted by name, since their recorded order does not separate jobs.
     by_name: Parameters<'t>,
+    /// Job of a plan, if another job has the same parameters; empty for trials outside of plans.
+    job: Option<&'t str>,
     /// Job of a plan, if the variant changes its options.
     changed: Option<&'t str>,
     trials: Vec<&'t Trial>,
 }
 
 impl<'t> TrialGroup<'t> {
-    /// True if both groups did the same work, or belong to one job of a plan whose options a
-    /// variant changes.
+    /// True if both groups did the same work in the same job, or belong to one job of a plan whose
+    /// options a variant changes.
     fn matches(&self, other: &Self) -> bool {
         match (self.changed.or(other.changed), self.cell(), other.cell()) {
             (Some(_), Some(own), Some(others)) if own.campaign == others.campaign => {
                 own.job == others.job
             }
-            _ => self.by_name == other.by_name,
+            _ => self.job == other.job && self.by_name == other.by_name,
         }
     }
 
@@ -85,9 +88,11 @@ pub(super) fn jobs<'t>(
         let same = |trial: &&&'t Trial| {
             trial.beginning.workload == workload && trial.beginning.mode == mode
         };
+        let both = baseline.iter().chain(contender).filter(same).copied();
+        let is_named = have_namesakes(both);
         let groups_of = |trials: &[&'t Trial]| match factor {
             Factor::Job => whole(trials.iter().filter(same).copied().collect()),
-            _ => groups(trials.iter().filter(same).copied()),
+            _ => groups(trials.iter().filter(same).copied(), is_named),
         };
         let (base, other) = (groups_of(baseline), groups_of(contender));
         let label = format!("{workload} ({})", mode.name());
@@ -142,9 +147,13 @@ fn of_workload<'t>(
     names: (&str, &str),
     cautions: &mut Vec<ComparisonCaution>,
 ) -> Vec<ComparedJob<'t>> {
-    let matching = |group: &TrialGroup<'t>| other.iter().find(|other| other.matches(group));
+    let mut free: Vec<&TrialGroup<'t>> = other.iter().collect();
+    let mut partner = |group: &TrialGroup<'t>| {
+        let place = free.iter().position(|other| other.matches(group))?;
+        Some(free.remove(place))
+    };
     let pairs: Vec<(&TrialGroup<'t>, &TrialGroup<'t>)> =
-        base.iter().filter_map(|group| Some((group, matching(group)?))).collect();
+        base.iter().filter_map(|group| Some((group, partner(group)?))).collect();
     if pairs.is_empty() {
         if let ([base], [other]) = (base.as_slice(), other.as_slice()) {
             if let Some(why) = benchmark_difference(&base.parameters, &other.parameters, names) {
@@ -173,12 +182,11 @@ fn of_workload<'t>(
         let message = format!("{label}: {left_out} trials with other parameters are left out");
         cautions.push(ComparisonCaution::new(Code::ParametersDiffer, message));
     }
-    let parameters: Vec<&Parameters<'t>> =
-        pairs.iter().map(|(group, _)| &group.parameters).collect();
+    let compared: Vec<&TrialGroup<'t>> = pairs.iter().map(|(group, _)| *group).collect();
     let job = |(base, other): &(&TrialGroup<'t>, &TrialGroup<'t>)| ComparedJob {
         workload,
         mode,
-        name: distinguishing(&base.parameters, &parameters),
+        name: distinguishing(base, &compared),
         rounds: align(&base.trials, &other.trials),
     };
     pairs.iter().map(job).collect()
@@ -196,22 +204,42 @@ fn workloads<'a, 't: 'a>(trials: impl Iterator<Item = &'a &'t Trial>) -> Vec<(&'
     workloads
 }
 
-fn groups<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<TrialGroup<'t>> {
+/// Parameters of a trial that distinguish its job.
+fn parameters(trial: &Trial) -> Parameters<'_> {
+    let workload = trial.beginning.workload.as_str();
+    let own = trial.beginning.parameters.iter().filter(|(name, _)| counts(workload, name));
+    own.map(|(name, value)| (name.as_str(), value.as_str())).collect()
+}
+
+/// The parameters sorted by name; repeated ones keep their order.
+fn sorted(mut parameters: Parameters<'_>) -> Parameters<'_> {
+    parameters.sort_by_key(|(name, _)| *name);
+    parameters
+}
+
+/// Reports whether a campaign has several jobs with the same parameters.
+fn have_namesakes<'t>(trials: impl Iterator<Item = &'t Trial>) -> bool {
+    let mut jobs: HashMap<(TrialId, Parameters<'t>), &str> = HashMap::new();
+    let mut celled = trials.filter_map(|trial| Some((trial, trial.beginning.cell.as_ref()?)));
+    celled.any(|(trial, cell)| {
+        let key = (cell.campaign, sorted(parameters(trial)));
+        *jobs.entry(key).or_insert(&cell.job) != cell.job
+    })
+}
+
+/// Groups trials into jobs, also by the name of the job if the parameters do not identify it.
+fn groups<'t>(trials: impl Iterator<Item = &'t Trial>, is_named: bool) -> Vec<TrialGroup<'t>> {
     let mut groups: Vec<TrialGroup<'t>> = Vec::new();
-    let mut known: HashMap<(Parameters<'t>, Option<&str>), usize> = HashMap::new();
+    let mut known: HashMap<(Parameters<'t>, [Option<&str>; 2]), usize> = HashMap::new();
     for trial in trials {
-        let workload = trial.beginning.workload.as_str();
-        let own = trial.beginning.parameters.iter();
-        let own = own.filter(|(name, _)| counts(workload, name));
-        let parameters: Parameters<'t> =
-            own.map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let mut by_name = parameters.clone();
-        // Repeated parameters keep their order.
-        by_name.sort_by_key(|(name, _)| *name);
-        let key = (by_name, changed_job(trial));
-        let group = *known.entry(key).or_insert_with_key(|(by_name, changed)| {
-            let (by_name, changed, trials) = (by_name.clone(), *changed, Vec::new());
-            groups.push(TrialGroup { parameters, by_name, changed, trials });
+        let parameters = parameters(trial);
+        // A trial outside of plans belongs to none of several jobs with its parameters.
+        let cell = trial.beginning.cell.as_ref();
+        let name = cell.map_or("", |cell| cell.job.as_str());
+        let key = (sorted(parameters.clone()), [is_named.then_some(name), changed_job(trial)]);
+        let group = *known.entry(key).or_insert_with_key(|(by_name, [job, changed])| {
+            let (by_name, job, changed) = (by_name.clone(), *job, *changed);
+            groups.push(TrialGroup { parameters, by_name, job, changed, trials: Vec::new() });
             groups.len() - 1
         });
         groups[group].trials.push(trial);
@@ -221,8 +249,8 @@ fn groups<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<TrialGroup<'t>> {
 
 /// Puts all trials into one group, for comparisons of their parameters.
 fn whole<'t>(trials: Vec<&'t Trial>) -> Vec<TrialGroup<'t>> {
-    let (parameters, by_name, changed) = (Vec::new(), Vec::new(), None);
-    let group = TrialGroup { parameters, by_name, changed, trials };
+    let (parameters, by_name, job, changed) = (Vec::new(), Vec::new(), None, None);
+    let group = TrialGroup { parameters, by_name, job, changed, trials };
     Some(group).filter(|group| !group.trials.is_empty()).into_iter().collect()
 }
 
@@ -291,14 +319,21 @@ fn benchmark_difference(
     })
 }
 
-/// Parameters that differ between jobs: `files=1000 size=4096`.
-fn distinguishing(own: &Parameters<'_>, others: &[&Parameters<'_>]) -> String {
-    let shared = |parameter: &&(&str, &str)| others.iter().all(|other| other.contains(parameter));
-    let telling = own.iter().filter(|parameter| !shared(parameter));
+/// Parameters that differ between jobs: `files=1000 size=4096`. A job with the same parameters as
+/// another has its name instead.
+fn distinguishing(own: &TrialGroup<'_>, all: &[&TrialGroup<'_>]) -> String {
+    if let Some(name) = own.job
+        && all.iter().filter(|other| other.by_name == own.by_name).count() > 1
+    {
+        return name.to_owned();
+    }
+    let is_shared =
+        |parameter: &&(&str, &str)| all.iter().all(|other| other.parameters.contains(parameter));
+    let telling = own.parameters.iter().filter(|parameter| !is_shared(parameter));
     telling.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Distinguishing parameters of the job of each trial, in the order of the trials.
+/// Distinguishing parameters or name of the job of each trial, in the order of the trials.
 pub(crate) fn job_names<'t>(trials: impl Iterator<Item = &'t Trial> + Clone) -> Vec<String> {
     let mut names: HashMap<TrialId, String> = HashMap::new();
     let mut kinds: Vec<((&str, RunMode), Vec<&Trial>)> = Vec::new();
@@ -310,10 +345,11 @@ pub(crate) fn job_names<'t>(trials: impl Iterator<Item = &'t Trial> + Clone) -> 
         }
     }
     for (_, trials) in kinds {
-        let groups = groups(trials.into_iter());
-        let members: Vec<&Parameters<'t>> = groups.iter().map(|group| &group.parameters).collect();
+        let is_named = have_namesakes(trials.iter().copied());
+        let groups = groups(trials.into_iter(), is_named);
+        let members: Vec<&TrialGroup<'t>> = groups.iter().collect();
         for group in &groups {
-            let name = distinguishing(&group.parameters, &members);
+            let name = distinguishing(group, &members);
             names.extend(group.trials.iter().map(|trial| (trial.beginning.trial, name.clone())));
         }
     }

@@ -159,6 +159,8 @@ pub struct StoredTrial {
     pub filesystem: Option<String>,
     /// Name of the job on its variant, if the plan compares this job with another one.
     pub job_apart: Option<String>,
+    /// True if the job is compared between variants, too.
+    pub is_between_variants: bool,
 }
 
 /// Ended trials in time order, from which variants are selected.
@@ -233,8 +235,8 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
         }
         let factor = factor_of(query);
         let rounds = self.candidates.iter().filter(|one| !one.is_outside_rounds());
-        let values = rounds.filter_map(|one| Some(one.grouping_value(factor)?.1));
-        let values: BTreeSet<&str> = values.filter(|value| !value.is_empty()).collect();
+        let values = rounds.flat_map(|one| one.grouping_values(factor));
+        let values: BTreeSet<&str> = values.map(|(_, value)| value).collect();
         (values.len() < 2).then(|| {
             format!("the trials have {} of {}", counted(values.len(), "value"), factor.name())
         })
@@ -266,10 +268,13 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
             }
             variants
         };
-        let mut owners: BTreeMap<TrialId, &SelectedVariant> = BTreeMap::new();
+        // A plan may compare a trial as a job and as a variant.
+        let as_planned = is_as_the_plan_says(query);
+        let mut owners: BTreeMap<(bool, TrialId), &SelectedVariant> = BTreeMap::new();
         for variant in &variants {
+            let is_job = as_planned && variant.factor == Factor::Job;
             for trial in &variant.trials {
-                let Some(other) = owners.insert(*trial, variant) else { continue };
+                let Some(other) = owners.insert((is_job, *trial), variant) else { continue };
                 let message =
                     format!("{} and {} share trials", other.selector(), variant.selector());
                 let hint = "a trial can belong to one variant only";
@@ -457,21 +462,17 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
         }
         let mut variants: Vec<SelectedVariant> = Vec::new();
         for one in self.candidates.iter().filter(|one| !one.is_outside_rounds()) {
-            let value = one.grouping_value(factor).filter(|(_, value)| !value.is_empty());
-            let Some((factor, value)) = value else { continue };
-            let is_it =
-                |variant: &&mut SelectedVariant| variant.factor == factor && variant.value == value;
-            match variants.iter_mut().find(is_it) {
-                Some(variant) => variant.trials.push(one.trial),
-                None => {
-                    let (value, trials) = (value.to_owned(), vec![one.trial]);
-                    variants.push(SelectedVariant {
-                        factor,
-                        name: value.clone(),
-                        value,
-                        against: None,
-                        trials,
-                    });
+            for (factor, value) in one.grouping_values(factor) {
+                let is_it = |variant: &&mut SelectedVariant| {
+                    variant.factor == factor && variant.value == value
+                };
+                match variants.iter_mut().find(is_it) {
+                    Some(variant) => variant.trials.push(one.trial),
+                    None => {
+                        let (value, trials) = (value.to_owned(), vec![one.trial]);
+                        let (name, against) = (value.clone(), None);
+                        variants.push(SelectedVariant { factor, name, value, against, trials });
+                    }
                 }
             }
         }
@@ -528,13 +529,13 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
 }
 
 impl StoredTrial {
-    /// Factor and value by which the trial is grouped. A job that is compared with other jobs is
-    /// not grouped with the other jobs of its variant.
-    fn grouping_value(&self, factor: Factor) -> Option<(Factor, &str)> {
-        match &self.job_apart {
-            Some(job) => Some((Factor::Job, job)),
-            None => Some((factor, self.value(factor)?)),
-        }
+    /// Factors and values by which the trial is grouped. A job that is compared with other jobs is
+    /// grouped with the other jobs of its variant only if it is compared between variants, too.
+    fn grouping_values(&self, factor: Factor) -> impl Iterator<Item = (Factor, &str)> {
+        let job = self.job_apart.as_deref().map(|job| (Factor::Job, job));
+        let is_of_factor = job.is_none() || self.is_between_variants;
+        let own = self.value(factor).filter(|value| is_of_factor && !value.is_empty());
+        own.map(|value| (factor, value)).into_iter().chain(job)
     }
 
     /// True if the trial is not part of a round: a warm-up, a control or an observed trial.
@@ -551,7 +552,7 @@ impl StoredTrial {
             Factor::Label => Some(&self.label),
             Factor::Target => Some(&self.target),
             Factor::Kernel => self.kernel.as_deref(),
-            Factor::Variant if self.job_apart.is_some() => None,
+            Factor::Variant if self.job_apart.is_some() && !self.is_between_variants => None,
             Factor::Variant => self.cell.as_ref().map(|cell| cell.variant.as_str()),
             Factor::Job => {
                 let job = self.cell.as_ref().map(|cell| cell.job.as_str());

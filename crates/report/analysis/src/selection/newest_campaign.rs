@@ -184,6 +184,7 @@ mod tests {
             kernel: Some(format!("6.{name}")),
             filesystem: None,
             job_apart: None,
+            is_between_variants: false,
         }
     }
 

@@ -29,6 +29,7 @@ use order::{interleaving_fault, one_sided_order};
 pub(super) use places::of_places;
 use places::{VariantFacts, is_declared};
 pub(super) use played::of_played_disks;
+pub(super) use values::without_directories;
 
 /// View of a variant for the fairness checks.
 #[derive(Clone, Copy)]

@@ -17,7 +17,7 @@ use super::facts::{
     PROFILE, RELEASE, RESERVED, ROTATIONAL, TYPE, given_to_guest,
 };
 use super::one_sided::Share;
-use super::values::{chosen, driver, only, words};
+use super::values::{chosen, driver, only, without_directories, words};
 use super::{VariantView, listed};
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use crate::compare::variant::{Factor, fact};
@@ -511,7 +511,7 @@ fn differing_options(
         let is_usual = |option: &str| ["barrier", "barrier=1", "barrier=flush"].contains(&option);
         let counts =
             |option: &&str| !is_usual(option) && (is_same_type || option.ends_with("atime"));
-        listed.filter(counts).map(str::to_owned).collect()
+        listed.filter(counts).map(without_directories).collect()
     };
     let (left, right) = (options(baseline), options(contender));
     if left.is_empty() || right.is_empty() {

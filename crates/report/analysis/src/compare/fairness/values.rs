@@ -21,6 +21,17 @@ pub(super) fn words_that<'t>(text: &'t str, counts: &dyn Fn(&str) -> bool) -> BT
     text.split([' ', ',']).filter(|word| !word.is_empty() && counts(word)).collect()
 }
 
+/// Mount option with the names of directories and devices instead of their paths, since the
+/// directories above them may be new at each mount: `lowerdir=lower` for `lowerdir=/run/1/lower`.
+pub(in crate::compare) fn without_directories(option: &str) -> String {
+    let Some((name, value)) = option.split_once('=').filter(|(_, value)| value.contains('/'))
+    else {
+        return option.to_owned();
+    };
+    let names = value.split(':').map(|path| path.rsplit('/').next().unwrap_or(path));
+    format!("{name}={}", names.collect::<Vec<_>>().join(":"))
+}
+
 /// Options in `own` that are missing in `others`.
 pub(super) fn only(own: &BTreeSet<String>, others: &BTreeSet<String>) -> String {
     let only: Vec<&str> = own.difference(others).map(String::as_str).collect();
