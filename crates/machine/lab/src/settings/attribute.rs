@@ -222,7 +222,7 @@ pub(super) fn unfit_value(path: &Path, content: &str, value: &str) -> Option<Str
     if shown.clone().all(|word| word.parse::<i128>().is_ok()) {
         let is_bit = matches!(content.trim(), "0" | "1");
         let mut words = value.split_whitespace();
-        let wrong = words.find(|word| !is_number(word) && !(is_bit && is_switch(word)))?;
+        let wrong = words.find(|word| !(is_number(word) || is_bit && is_switch(word)))?;
         return Some(format!("it is a number, {} now, and not `{wrong}`", content.trim()));
     }
     // A scheduler that is not in the list may be a module that the kernel loads.
