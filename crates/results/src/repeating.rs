@@ -75,13 +75,14 @@ pub(crate) fn repeat(
     std::iter::once(baseline).chain(contenders).filter_map(of_variant).collect()
 }
 
-/// Command line with further options of treering. Words after the dashes belong to the measured
-/// program.
+/// Command line with further options of treering, whose trial is stored even if the earlier one was
+/// not. Words after the dashes belong to the measured program.
 fn with_own_options(line: &str, options: &str) -> String {
-    match line.split_once(" -- ") {
-        Some((own, program)) => format!("{own}{options} -- {program}"),
-        None => format!("{line}{options}"),
-    }
+    let (own, program) = match line.split_once(" -- ") {
+        Some((own, program)) => (own, format!(" -- {program}")),
+        None => (line, String::new()),
+    };
+    format!("{}{options}{program}", own.replace(" --no-store", ""))
 }
 
 /// Option that names the store, with a blank before it; empty for the usual store.
