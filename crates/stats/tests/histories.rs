@@ -179,7 +179,7 @@ fn changed(case: &CountCase) -> u64 {
     let is_changed = |seed: &u64| {
         let point = |count: &f64| HistoryPoint { value: count_scale(*count), standard_error: 0.0 };
         let points: Vec<HistoryPoint> = case.draw(*seed).iter().map(point).collect();
-        !level_shifts(&points, &plan).unwrap().is_empty()
+        !level_shifts(&points, &plan).expect("the points suit the plan").is_empty()
     };
     (0..300).filter(is_changed).count() as u64 / 3
 }
