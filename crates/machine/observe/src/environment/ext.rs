@@ -63,22 +63,18 @@ impl Superblock {
 
     /// Geometry chosen by mkfs.
     pub(super) fn geometry(&self) -> String {
-        let mut geometry = format!(
+        format!(
             "inode_bytes={}, group_blocks={}, group_inodes={}, flex_groups={}",
             self.short(88),
             self.word(32),
             self.word(40),
             1_u64 << (self.0[0x174] & 31)
-        );
-        if let Some(bytes) = self.journal_bytes() {
-            geometry += &format!(", journal_bytes={bytes}");
-        }
-        geometry
+        )
     }
 
     /// Size of the journal inside the filesystem, from the copy of its inode; `None` if there is no
     /// journal, or if it is on another device.
-    fn journal_bytes(&self) -> Option<u64> {
+    pub(super) fn journal_bytes(&self) -> Option<u64> {
         let has_copy = self.0[JOURNAL_COPY_KIND] == 1;
         let high = self.word(JOURNAL_COPY + 15 * 4);
         let low = self.word(JOURNAL_COPY + 16 * 4);
@@ -110,12 +106,12 @@ mod tests {
         let superblock = read(place.path()).unwrap();
         assert_eq!(superblock.features(), "has_journal dir_index extent metadata_csum");
         let geometry = "inode_bytes=128, group_blocks=32768, group_inodes=0, flex_groups=16";
-        assert_eq!(superblock.geometry(), geometry);
+        assert_eq!((superblock.geometry().as_str(), superblock.journal_bytes()), (geometry, None));
         image[1024 + 0xfd] = 1;
         image[1024 + 0x10c + 16 * 4 + 2] = 0x40;
         fs::write(place.path(), &image).unwrap();
         let superblock = read(place.path()).unwrap();
-        assert_eq!(superblock.geometry(), format!("{geometry}, journal_bytes=4194304"));
+        assert_eq!(superblock.journal_bytes(), Some(4_194_304));
         fs::write(place.path(), &image[..1500]).unwrap();
         assert!(read(place.path()).is_none());
     }

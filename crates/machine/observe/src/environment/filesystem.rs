@@ -51,8 +51,8 @@ pub(super) fn facts(places: &KernelRoots, dir: &File, mount: Option<&Mount>) -> 
     let made = reader.and_then(|(_, read)| read(places, dir, mount));
     // Some readers require root; filesystems that always store metadata once need none for that
     // fact.
-    let profiles = match &made {
-        Some(made) => made.profiles.clone(),
+    let further = match &made {
+        Some(made) => made.further.clone(),
         None if by_name(&mount.fs_type)
             .is_some_and(|filesystem| filesystem.metadata == MetadataCopies::Once) =>
         {
@@ -66,7 +66,7 @@ pub(super) fn facts(places: &KernelRoots, dir: &File, mount: Option<&Mount>) -> 
         facts.push(fact("filesystem.features", made.features));
         facts.push(fact("filesystem.geometry", made.geometry));
     }
-    facts.extend(profiles);
+    facts.extend(further);
     facts
 }
 
@@ -76,8 +76,8 @@ struct FilesystemBuild {
     geometry: String,
     /// Algorithm of the checksums with its code, where the filesystem states it.
     checksum: Option<String>,
-    /// Replication profiles of metadata and data.
-    profiles: Vec<Fact>,
+    /// Further facts: replication profiles of metadata and data, size of the journal.
+    further: Vec<Fact>,
 }
 
 /// Profile of filesystems that store metadata once.
@@ -87,10 +87,11 @@ fn once() -> Vec<Fact> {
 
 fn ext(_: &KernelRoots, _: &File, mount: &Mount) -> Option<FilesystemBuild> {
     let made = superblock::read(Path::new(&mount.source))?;
+    let journal = made.journal_bytes().map(|bytes| fact("filesystem.journal_bytes", bytes));
     Some(FilesystemBuild {
         features: made.features(),
         geometry: made.geometry(),
-        profiles: once(),
+        further: once().into_iter().chain(journal).collect(),
         checksum: None,
     })
 }
@@ -112,7 +113,7 @@ fn xfs(_: &KernelRoots, dir: &File, _: &Mount) -> Option<FilesystemBuild> {
     Some(FilesystemBuild {
         features: made.features.join(" "),
         geometry,
-        profiles: once(),
+        further: once(),
         checksum: None,
     })
 }
@@ -158,7 +159,7 @@ fn made_btrfs(folder: &Path) -> FilesystemBuild {
     FilesystemBuild {
         features: features.join(" "),
         geometry: geometry.join(", "),
-        profiles,
+        further: profiles,
         checksum: read("checksum"),
     }
 }
@@ -166,7 +167,7 @@ fn made_btrfs(folder: &Path) -> FilesystemBuild {
 fn f2fs(places: &KernelRoots, _: &File, mount: &Mount) -> Option<FilesystemBuild> {
     let name = device::name_of(places, &mount.source)?;
     let features = places.sys(&format!("fs/{}/{name}/features", F2FS.name))?;
-    Some(FilesystemBuild { features, geometry: String::new(), profiles: once(), checksum: None })
+    Some(FilesystemBuild { features, geometry: String::new(), further: once(), checksum: None })
 }
 
 /// Sorted names of a directory; empty if it does not exist.
@@ -200,7 +201,7 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         let reported = |made: &super::FilesystemBuild| {
-            let values = made.profiles.iter().map(|fact| format!("{}={}", fact.name, fact.value));
+            let values = made.further.iter().map(|fact| format!("{}={}", fact.name, fact.value));
             values.collect::<Vec<_>>()
         };
         let made = made_btrfs(root.path());

@@ -9,7 +9,7 @@ use treering_model::Trial;
 use super::facts::{ChangedFact, changed_facts};
 
 /// Facts that identify the anchor.
-const OF_ANCHOR: [&str; 14] = [
+const OF_ANCHOR: [&str; 15] = [
     "kernel.release",
     "kernel.version",
     "kernel.config",
@@ -23,6 +23,7 @@ const OF_ANCHOR: [&str; 14] = [
     "filesystem.block_bytes",
     "filesystem.features",
     "filesystem.geometry",
+    "filesystem.journal_bytes",
     "filesystem.metadata_profile",
 ];
 /// Facts that contain volatile device names.

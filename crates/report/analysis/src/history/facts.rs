@@ -2,7 +2,9 @@
 
 use treering_model::Trial;
 
-use crate::compare::{ComparedVariant, FactStatus, FactValue, Factor, environment};
+use crate::compare::{
+    ComparedVariant, EnvironmentFact, FactStatus, FactValue, Factor, environment,
+};
 
 /// Fact whose value differs before and after a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,9 +30,13 @@ pub(crate) fn changed_facts(before: Vec<Trial>, after: Vec<Trial>) -> Vec<Change
     let values = |values: &[FactValue]| {
         values.iter().map(|value| value.value.as_str()).collect::<Vec<_>>().join(", ")
     };
+    // Facts that one side lacks are unknown there: later versions record more of them.
+    let has_changed = |fact: &&EnvironmentFact| {
+        fact.standing == FactStatus::Differs && fact.variants.iter().all(|side| !side.is_empty())
+    };
     let mut changed: Vec<(usize, ChangedFact)> = facts
         .iter()
-        .filter(|fact| fact.standing == FactStatus::Differs && fact.variants.len() == 2)
+        .filter(has_changed)
         .map(|fact| {
             let count = fact.variants[0].len() + fact.variants[1].len();
             let [before, after] = [0, 1].map(|side| values(&fact.variants[side]));

@@ -110,7 +110,7 @@ fn settings_of_one_side_stop_the_gate() {
         ("device.image_filesystem", "tmpfs", "ext4", Code::DevicesDiffer),
         ("device.image_allocation", "sparse", "allocated", Code::DevicesDiffer),
         ("device.firmware", "1", "2", Code::DevicesDiffer),
-        ("filesystem.geometry", "journal_bytes=1", "journal_bytes=2", Code::FeaturesDiffer),
+        ("filesystem.journal_bytes", "1", "2", Code::FeaturesDiffer),
         ("filesystem.data_profile", "single", "raid1", Code::FeaturesDiffer),
         ("cpu.boost", "0", "1", Code::KernelSettingsDiffer),
         ("cpu.frequency_driver", "acpi-cpufreq", "amd-pstate", Code::KernelSettingsDiffer),

@@ -45,7 +45,7 @@ impl FactComparison {
 use FactComparison::{Approximate, Bracketed, Exact, Words};
 
 /// Facts that should have the same value, each with the caution that is raised otherwise.
-pub(super) const FACTS: [(&str, Code, FactComparison); 66] = [
+pub(super) const FACTS: [(&str, Code, FactComparison); 67] = [
     ("kernel.release", Code::KernelsDiffer, Exact),
     (BUILD, Code::KernelsDiffer, Exact),
     ("kernel.tainted", Code::KernelSettingsDiffer, Exact),
@@ -72,6 +72,7 @@ pub(super) const FACTS: [(&str, Code, FactComparison); 66] = [
     (BLOCK_BYTES, Code::FeaturesDiffer, Exact),
     ("filesystem.features", Code::FeaturesDiffer, Words),
     (GEOMETRY, Code::FeaturesDiffer, Words),
+    ("filesystem.journal_bytes", Code::FeaturesDiffer, Exact),
     ("filesystem.data_profile", Code::FeaturesDiffer, Exact),
     (PROFILE, Code::MetadataProfilesDiffer, Exact),
     ("cpu.model", Code::MachinesDiffer, Exact),
