@@ -90,8 +90,8 @@ fn of_store(store: Option<&Path>) -> String {
     store.map_or_else(String::new, |path| format!(" --store {}", quoted(&path.to_string_lossy())))
 }
 
-/// Command line that repeats a trial and records it in the same store; `None` if its workload or its
-/// parameters are unknown.
+/// Command line that repeats a trial and records it in the same store; `None` if its workload or
+/// its parameters are unknown.
 pub fn command_line_with_store(trial: &Trial, store: Option<&Path>) -> Option<String> {
     Some(with_own_options(&known_command_line(trial)?, &of_store(store)))
 }

@@ -26,8 +26,8 @@ use crate::{GuestError, Initramfs, Kernel, disk};
 /// Kernel command line. Warnings and worse go to the serial console; a panic ends QEMU. Crypto
 /// self-tests are disabled: under emulation they take a fifth of the boot time. The timer check is
 /// disabled as under KVM: on a busy machine an emulated timer is too late for it, and the kernel
-/// panics (`IO-APIC + timer doesn't work`). The initramfs is unpacked into a ramfs: a tmpfs holds no
-/// more than half of the memory.
+/// panics (`IO-APIC + timer doesn't work`). The initramfs is unpacked into a ramfs: a tmpfs holds
+/// no more than half of the memory.
 const COMMAND_LINE: &str = "console=ttyS0 loglevel=5 panic=-1 oops=panic cryptomgr.notests \
                             no_timer_check rootfstype=ramfs";
 /// Words of the command line that the kernel gives to init as its environment, for programs of a
