@@ -34,11 +34,12 @@ fn grown(top: &Path) -> LayoutStructure {
         }
     }
     sync(top);
+    // The programs read the device, to which a log alone was written so far; what is written now
+    // may move blocks of btrfs.
+    output("mount", &["-o", "remount,ro", top.to_str().unwrap()]);
     let opened = File::open(top).unwrap();
     let go_on = &mut |_: &_, _| ControlFlow::Continue(());
     let found = survey(opened.as_fd(), &SurveyPlan::default(), go_on).unwrap();
-    // The programs read the device, to which a log alone was written so far.
-    output("mount", &["-o", "remount,ro", top.to_str().unwrap()]);
     found.layout.structure.unwrap()
 }
 

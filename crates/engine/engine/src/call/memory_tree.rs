@@ -243,6 +243,8 @@ impl Tree {
         }
         match self.child(to_dir, to)? {
             Some(other) if other == id => return Ok(()),
+            // A directory above the source has an entry, whatever the source is.
+            Some(other) if self.is_within(dir, other) => return Err(Errno::NOTEMPTY),
             Some(_) => self.remove(to_dir, to, self.nodes[id].body.kind())?,
             None if self.nodes[to_dir].links == 0 => return Err(Errno::NOENT),
             None => {}

@@ -136,6 +136,17 @@ proptest::proptest! {
 }
 
 #[test]
+fn a_file_cannot_take_the_place_of_a_directory_above_it() {
+    let operations = [
+        OwnedCall::MakeDir(0, name("c")),
+        OwnedCall::OpenDir(0, name("c"), 2),
+        OwnedCall::Create(2, name("b"), CreateHow::Append, 0),
+        OwnedCall::Rename(2, name("b"), 0, name("c")),
+    ];
+    compare(Confinement::Kernel, &operations, 0);
+}
+
+#[test]
 fn requests_of_any_size_take_the_fewest_calls() {
     let place = tempfile::tempdir().unwrap();
     let dir = File::open(place.path()).unwrap();
