@@ -9,7 +9,7 @@ use treering_lab::{EraseList, Lab, LabError};
 use treering_model::{DeviceSpec, Variant};
 use treering_sys::StopFlag;
 
-use crate::aging::{AgedImages, AgingError, AgingRunner};
+use crate::aging::{AgedImages, AgingError, AgingOfRound, AgingRunner};
 use crate::cells::{PlannedCell, is_next_step, observing_rounds, rounds};
 use crate::plan::Plan;
 use crate::ranks::dir_of_rank;
@@ -149,13 +149,14 @@ fn one_round<C: Runner + AgingRunner<Failure = <C as Runner>::Error>>(
     runner: &mut C,
     stop: &StopFlag,
 ) -> Result<ControlFlow<()>, C::Error> {
+    let aging = AgingOfRound::new(cells.iter().filter(|cell| !runner.has(cell)), variants);
     for steps in cells.chunk_by(|cell, next| is_next_step(plan, cell, next)) {
         let first = &steps[0];
         if stop.is_raised() {
             return Ok(ControlFlow::Break(()));
         }
         // The filesystem of earlier steps is gone, so all steps run again if one has no result.
-        if steps.iter().all(|cell| runner.has(cell)) {
+        if steps.iter().all(|cell| runner.has(cell)) && !aging.has(&variants[first.variant]) {
             continue;
         }
         match runner.admit(first)? {

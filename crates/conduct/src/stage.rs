@@ -20,6 +20,8 @@ use crate::aging::image::AgedImage;
 use crate::conduct::MKFS_FACT;
 use crate::plan::{Conditions, JobCommands};
 
+/// Fact with the name of the variant.
+pub(crate) const VARIANT_FACT: &str = "variant.name";
 /// Fact with the fingerprint of the image from which a trial started.
 pub(crate) const IMAGE_FACT: &str = "image.fingerprint";
 /// Facts with the name and the recipe of the saved image from which a trial started.
@@ -452,7 +454,7 @@ fn facts(
     record: Option<&FormatRecord>,
     device: Option<&LabDevice>,
 ) -> Vec<Fact> {
-    let mut facts = vec![fact("variant.name", variant.name.clone())];
+    let mut facts = vec![fact(VARIANT_FACT, variant.name.clone())];
     let settings = variant.settings.facts().into_iter();
     facts.extend(settings.map(|(name, value)| Fact { name, value }));
     facts.extend(facts_of_making(record, device));

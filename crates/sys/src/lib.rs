@@ -57,7 +57,9 @@ pub use filesystems::mount::{
 pub use filesystems::mountinfo::{Mount, MountTable};
 pub use filesystems::sharing::{dedupe, reflink};
 pub use filesystems::statfs::{FilesystemFacts, filesystem_facts};
-pub use filesystems::subvolumes::{destroy_subvolume, make_snapshot, make_subvolume};
+pub use filesystems::subvolumes::{
+    destroy_subvolume, forget_btrfs_device, make_snapshot, make_subvolume,
+};
 pub use filesystems::trim::trim;
 pub use filesystems::xfs::{XfsGeometry, xfs_directory_extents, xfs_geometry};
 pub use libc::{SIGINT, SIGTERM};

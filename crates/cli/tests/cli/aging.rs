@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use treering_model::{CautionCode, Ending};
+use treering_model::{CautionCode, Ending, Trial};
+use treering_store::{Access, Filter, Store};
 use treering_testkit::{LoopFs, Program, require_loop_fs, require_root, temp_dir, tree_of};
 
 use crate::program;
@@ -557,4 +558,67 @@ fn jobs_of_a_plan_start_from_the_ages_of_one_run_and_from_copies() {
     let words = ["plan", "sweep", "--plan", "ages", "--metric", "aging_write_amplification"];
     let page = program.run(words).ends_with(0).stdout;
     assert!(page.contains("ext4, aged") && !page.contains("ext4, copied"), "{page}");
+}
+
+/// The kernel knows btrfs on several devices by its identity, and xfs refuses to mount one twice;
+/// an image has the identity of the filesystem that it was taken of.
+#[test]
+fn filesystems_of_one_identity_are_aged_and_copied() {
+    require_root!();
+    require_loop_fs!("btrfs");
+    require_loop_fs!("xfs");
+    let program = program();
+    let uuid = "uuid=11111111-2222-3333-4444-555555555555";
+    for (name, device) in [
+        ("btrfs\"", "loop = \"200MiB\", count = 2"),
+        (&*format!("xfs\"\nmkfs = [\"-m\", \"{uuid}\"]"), "loop = \"400MiB\""),
+    ] {
+        let plan = program.home().join("plan.toml");
+        let text = format!(
+            "rounds = 1\nwarm-up = false\ndevice = {{ {device}, sparse = true }}\n\
+             [aging]\nage = [0, 50, 100]\noptions = {{ profile = \"mail\", live = \"4M\" }}\n\
+             [[variant]]\nfilesystem = \"{name}\n\
+             [[job]]\nname = \"read\"\ncommand = \"ls */*\"\n"
+        );
+        fs::write(&plan, text).unwrap();
+        let ran = program.run(["compare", plan.to_str().unwrap()]).ends_with(0);
+        assert_eq!(ran.stderr.matches("copying the files of").count(), 3, "{ran}");
+    }
+}
+
+/// Images of an age are gone with the process, and another aging gives other ones.
+#[test]
+fn a_resumed_round_of_ages_runs_whole_from_one_aging() {
+    require_root!();
+    require_loop_fs!("ext4");
+    let program = program();
+    let plan = program.home().join("ages.toml");
+    let calls = program.home().join("calls");
+    let text = format!(
+        "rounds = 1\nwarm-up = false\ndevice = {{ loop = \"64MiB\", sparse = true }}\n\
+         [aging]\nage = [0, 50]\ncopies = false\n\
+         options = {{ profile = \"mail\", live = \"4M\" }}\n\
+         [[variant]]\nfilesystem = \"ext4\"\n\
+         [[job]]\nname = \"read\"\n\
+         command = \"echo x >> {0}; test $(wc -l < {0}) != 2\"\n",
+        calls.display()
+    );
+    fs::write(&plan, text).unwrap();
+    let words = ["compare", plan.to_str().unwrap()];
+    let count = || fs::read_to_string(&calls).unwrap().lines().count();
+    program.run(words);
+    assert_eq!(count(), 2);
+    let resumed = program.run(words.into_iter().chain(["--resume"])).ends_with(0);
+    assert_eq!(count(), 4, "{resumed}");
+    assert_eq!(resumed.stderr.matches("aging to 50 operations").count(), 1, "{resumed}");
+    let store = Store::open(program.data().join("results.treering"), Access::ReadOnly).unwrap();
+    let ids = store.trials(&Filter::default()).unwrap();
+    let parts = ids.iter().map(|one| store.load(one.trial).unwrap());
+    let parts: Vec<Trial> = parts.filter(|trial| trial.beginning.workload == "age").collect();
+    assert_eq!(parts.len(), 4);
+    for part in parts {
+        let variant = &part.beginning.cell.as_ref().unwrap().variant;
+        assert_eq!(part.fact("variant.name"), Some(variant.as_str()));
+        assert_eq!((&part.beginning.label, part.fact("age.start_operations")), (variant, None));
+    }
 }

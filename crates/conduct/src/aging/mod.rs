@@ -6,13 +6,14 @@
 
 pub(crate) mod image;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
 use treering_age::{StepRecord, can_go_on, steps_of};
 use treering_lab::{LabError, copy_tree};
+use treering_model::filesystems::by_name;
 use treering_model::metrics::{age, device};
 use treering_model::{
     AgedTree, CellRole, Ending, Fact, Metric, Op, Scope, Trial, Variant, VariantAge,
@@ -74,6 +75,8 @@ pub(crate) struct AgedImages {
     /// Round of the images; observing rounds are counted separately.
     round: (bool, u32),
     images: HashMap<(Variant, VariantAge), AgedImage>,
+    /// Filesystems whose aging failed, with the reason: it is not tried again in the round.
+    failed: HashMap<Variant, String>,
 }
 
 impl AgedImages {
@@ -91,20 +94,48 @@ impl AgedImages {
         let (Some(age), Some(job)) = (variant.age, &plan.aging) else { return Ok(None) };
         let round = (cell.role == CellRole::Observed, cell.round);
         if self.round != round {
-            self.images.clear();
-            self.round = round;
+            *self = Self { round, ..Self::default() };
         }
-        let base = unaged(variant);
-        if !self.images.contains_key(&(base.clone(), age)) {
-            // A run that failed before is not complete.
-            self.images.retain(|(of, _), _| *of != base);
+        let key = (unaged(variant), age);
+        if !self.images.contains_key(&key) {
+            let base = key.0.clone();
+            if let Some(why) = self.failed.get(&base) {
+                return Err(AgingError::Lab(cannot(why)));
+            }
             let mut making = ImageMaking { plan, cell, base, job, devices, runner, stop };
-            let made = making.images(variants)?;
-            let base = making.base;
-            self.images.extend(made.into_iter().map(|(age, image)| ((base.clone(), age), image)));
-            return Ok(self.images.get(&(base, age)));
+            let mut images = Vec::new();
+            let made = making.images(variants, &mut images);
+            let of_base = |(age, image)| ((making.base.clone(), age), image);
+            self.images.extend(images.into_iter().map(of_base));
+            if let Err(error) = made {
+                let AgingError::Lab(of_lab) = &error else { return Err(error) };
+                self.failed.insert(making.base, of_lab.to_string());
+                // An age that was reached before the failure has its image.
+                if !self.images.contains_key(&key) {
+                    return Err(error);
+                }
+            }
         }
-        Ok(self.images.get(&(base, age)))
+        Ok(self.images.get(&key))
+    }
+}
+
+/// Filesystems that are aged in a round: those of cells without a result. As images last no longer
+/// than the process, all trials of such a filesystem run, so that they start from one aging.
+pub(crate) struct AgingOfRound(HashSet<Variant>);
+
+impl AgingOfRound {
+    pub(crate) fn new<'c>(
+        without_result: impl Iterator<Item = &'c PlannedCell>,
+        variants: &[Variant],
+    ) -> Self {
+        let variants = without_result.map(|cell| &variants[cell.variant]);
+        Self(variants.filter(|variant| variant.age.is_some()).map(unaged).collect())
+    }
+
+    /// True if trials of this variant start from an aging of the round.
+    pub(crate) fn has(&self, variant: &Variant) -> bool {
+        variant.age.is_some() && self.0.contains(&unaged(variant))
     }
 }
 
@@ -126,10 +157,12 @@ struct ImageMaking<'a, 'l, C> {
 }
 
 impl<C: AgingRunner> ImageMaking<'_, '_, C> {
+    /// Adds the image of each age, also if a later one fails.
     fn images(
         &mut self,
         variants: &[Variant],
-    ) -> Result<Vec<(VariantAge, AgedImage)>, AgingError<C::Failure>> {
+        images: &mut Vec<(VariantAge, AgedImage)>,
+    ) -> Result<(), AgingError<C::Failure>> {
         let same = variants.iter().filter(|variant| unaged(variant) == self.base);
         let wanted: Vec<(&Variant, VariantAge)> =
             same.filter_map(|variant| Some((variant, variant.age?))).collect();
@@ -137,7 +170,6 @@ impl<C: AgingRunner> ImageMaking<'_, '_, C> {
         let goes_on = can_go_on(&self.job.settings)
             .map_err(|error| cannot(&format!("{error}")))
             .map_err(AgingError::Lab)?;
-        let mut images = Vec::new();
         let (mut stage, mut earlier) = (None, Vec::new());
         for operations in ages {
             if !goes_on && let Some(stage) = stage.take() {
@@ -176,7 +208,7 @@ impl<C: AgingRunner> ImageMaking<'_, '_, C> {
         });
         let copies: Vec<_> = copies.collect::<Result<_, LabError>>()?;
         images.extend(copies);
-        Ok(images)
+        Ok(())
     }
 
     /// Target with a fresh filesystem of the variant.
@@ -190,16 +222,28 @@ impl<C: AgingRunner> ImageMaking<'_, '_, C> {
     /// Image of a fresh filesystem with a copy of the files of an aged one.
     fn copy(&mut self, aged: &AgedImage, operations: u64) -> Result<AgedImage, LabError> {
         self.runner.tell(&format!("copying the files of {operations} operations"));
-        let (volume, _) = aged.restore(self.devices.spare(&self.base)?, &self.base.mkfs)?;
-        let source = volume.mount(&self.base.mount)?;
-        source.answer_at_once();
+        // The filesystem is made first: until then its device holds one of the same identity, which
+        // btrfs on several devices takes for the same.
         let stage = self.fresh()?;
-        let copied = copy_work(&source.root().join(WORK), &stage, self.stop)
-            .and_then(|()| image_of(&stage, Vec::new()));
+        let copied = self.copy_to(&stage, aged);
         let cleared = self.devices.clear(stage);
-        let released = source.release().and_then(treering_lab::LabDevice::release);
         let image = copied?;
         cleared?;
+        Ok(image)
+    }
+
+    fn copy_to(&self, stage: &Stage, aged: &AgedImage) -> Result<AgedImage, LabError> {
+        let (volume, _) = aged.restore(self.devices.spare(&self.base)?, &self.base.mkfs)?;
+        // With a UUID from the options of mkfs, both filesystems have the same.
+        let of_copies = by_name(&self.base.filesystem).map_or(&[][..], |known| known.of_copies);
+        let of_copies = of_copies.iter().map(|&option| option.to_owned());
+        let options: Vec<String> = self.base.mount.iter().cloned().chain(of_copies).collect();
+        let source = volume.mount(&options)?;
+        source.answer_at_once();
+        let copied = copy_work(&source.root().join(WORK), stage, self.stop)
+            .and_then(|()| image_of(stage, Vec::new()));
+        let released = source.release().and_then(treering_lab::LabDevice::release);
+        let image = copied?;
         released?;
         Ok(image)
     }

@@ -317,11 +317,8 @@ impl<'a> Guests<'a> {
         let boot = self.boot(key, spec, self.accelerator, disks);
         let host = HostWatch::begin();
         let boots = self.boots(&variant.name, &boot, &job, stop, &mut relay)?;
+        // Load on the host prolongs the waits of a guest that counts instructions, too.
         let mut host_findings = host.map(HostWatch::end).unwrap_or_default();
-        if self.accelerator == Accelerator::Icount {
-            // The guest's clock counts instructions: load on the host delays its waits only.
-            host_findings.cautions.clear();
-        }
         let Some((boot, failed_boots)) = boots.split_last() else {
             return Err(Failure::new(FailureKind::Bug, "a trial in a guest without a boot"));
         };

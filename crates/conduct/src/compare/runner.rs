@@ -392,7 +392,7 @@ impl Conducting for Runner<'_> {
         if self.plan.jobs[planned.job].launch.is_some() {
             return self.run_on_ranks(planned, stage);
         }
-        let acquired = match self.plan.step_directory(planned.job) {
+        let acquired = match self.plan.step_directory(planned.variant, planned.job) {
             None => occupy(&work),
             Some(name) => occupy(&work).map(drop).and_then(|()| occupy(&work.join(name))),
         };
@@ -473,11 +473,15 @@ impl Runner<'_> {
         let mut facts = stage.facts.clone();
         facts.extend(age_facts(&self.plan.variants[planned.variant]));
         facts.extend(plan_facts(self.plan, planned, (level, sized), self.options.point.as_ref()));
-        if self.finished.campaign == Some(trial) {
-            facts.push(Fact { name: PLAN_FACT.to_owned(), value: self.plan.to_toml() });
-        }
+        facts.extend(self.plan_of_campaign(trial));
         facts.extend(self.reboots.iter().flat_map(Rebooting::facts));
         facts
+    }
+
+    /// The plan, as a fact of the first trial of a campaign.
+    fn plan_of_campaign(&self, trial: TrialId) -> Option<Fact> {
+        let is_first = self.finished.campaign == Some(trial);
+        is_first.then(|| Fact { name: PLAN_FACT.to_owned(), value: self.plan.to_toml() })
     }
 
     /// Reboots the machine and returns true if a trial needs it. Otherwise ends the reboots and

@@ -150,10 +150,6 @@ impl KernelSources {
             }
         }
         unbuilt.dedup();
-        if unbuilt.is_empty() {
-            // All kernels are files now.
-            plan.build = None;
-        }
         Ok(unbuilt)
     }
 

@@ -311,6 +311,23 @@ pub struct Judging {
     pub ignore: Vec<String>,
 }
 
+/// First variant on a directory of the user and job that would overwrite files there, in the form
+/// that the variant gives the job.
+pub(crate) fn rewriting<'p>(
+    variants: &'p [Variant],
+    jobs: &[PlannedJob],
+) -> Option<(&'p Variant, usize)> {
+    let on_directories =
+        variants.iter().filter(|it| matches!(it.device, DeviceSpec::Directory { .. }));
+    on_directories.into_iter().find_map(|variant| {
+        let rewrites = |job: &PlannedJob| {
+            let form = job.changed_by(&variant.settings);
+            form.job.existing_files() == Some(ExistingFiles::Rewritten)
+        };
+        Some((variant, jobs.iter().position(rewrites)?))
+    })
+}
+
 impl Plan {
     /// Number of a job among the steps, counted from 1; `None` for a job that is no step.
     pub(crate) fn step_number(&self, job: usize) -> Option<usize> {
@@ -318,10 +335,10 @@ impl Plan {
         Some(self.jobs[..=job].iter().filter(|job| job.step.is_some()).count())
     }
 
-    /// Name of the directory of a step in the work directory; `None` for a job that works in the
-    /// work directory itself. Steps with the same directory share it.
-    pub(crate) fn step_directory(&self, job: usize) -> Option<String> {
-        let planned = &self.jobs[job];
+    /// Name of the directory of a cell's step in the work directory; `None` for a job that works in
+    /// the work directory itself. Steps with the same directory share it.
+    pub(crate) fn step_directory(&self, variant: usize, job: usize) -> Option<String> {
+        let planned = self.job_of(variant, job);
         match planned.step.as_ref()?.directory.as_deref() {
             Some(".") => None,
             Some(name) => Some(name.to_owned()),
@@ -341,11 +358,6 @@ impl PlannedJob {
     /// True if the job is a step that runs before the overlay of a variant is mounted.
     pub(crate) fn is_below_overlay(&self) -> bool {
         self.step.as_ref().is_some_and(|step| step.is_below_overlay)
-    }
-
-    /// True if the job overwrites files that are there, so that they must belong to the run.
-    pub(crate) fn rewrites_files(&self) -> bool {
-        self.job.existing_files() == Some(ExistingFiles::Rewritten)
     }
 
     /// Returns the same job with other options, without the forms that variants give it.

@@ -15,7 +15,7 @@ use super::document::VariantRehearsal;
 use super::kernels::{KernelChoice, under_kernels};
 use super::{
     Conditions, Judging, Machine, Observing, Plan, PlannedJob, Stopping, family, foreseen,
-    loop_device, metric_hint,
+    loop_device, metric_hint, rewriting,
 };
 use crate::failure::{Failure, FailureKind};
 
@@ -95,8 +95,7 @@ pub struct QuickOptions {
 pub fn quick_plan(options: &QuickOptions, lab: &Lab) -> Result<Plan, Failure> {
     let jobs = vec![planned_job(options)?];
     let variants = variants(options, lab, &jobs)?;
-    let is_directory = |it: &Variant| matches!(it.device, DeviceSpec::Directory { .. });
-    if jobs.iter().any(PlannedJob::rewrites_files) && variants.iter().any(is_directory) {
+    if rewriting(&variants, &jobs).is_some() {
         let message = "the job would overwrite files that are in the directories";
         let hint = "write a plan with [[step]]s, which make the files on a filesystem of their own";
         return Err(Failure::usage(message).hint(hint));

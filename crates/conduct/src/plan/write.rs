@@ -18,6 +18,7 @@ use super::{
     JobCommands, Judging, Machine, ObservedIn, Observing, Plan, PlannedJob, RANK_TIMEOUT_SECONDS,
     Stopping, function_names,
 };
+use crate::kernels::commit_in_plan;
 
 /// Keys of a section with their values, both as TOML.
 #[derive(Default)]
@@ -117,8 +118,10 @@ impl Plan {
             .put("control", conditions.control)
             .put("remount", conditions.remount)
             .put_raw("settle-seconds", conditions.settle_seconds.to_string());
+        // Kernels that were built are files.
+        let build = self.build.as_ref().filter(|_| commit_in_plan(self).is_some());
         let machine = Some(conditions.machine).filter(|machine| *machine != Machine::Guest);
-        keys.put_some("machine", machine.map(Machine::name)).put_some("build", self.build.as_ref());
+        keys.put_some("machine", machine.map(Machine::name)).put_some("build", build);
         keys
     }
 }

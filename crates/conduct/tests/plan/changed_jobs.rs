@@ -28,6 +28,26 @@ const MARK: &str = "[[job]]\nname = \"mark\"\nworkload = \"fs_mark\"\n\
                     options = { files = 5, size = 7, until-full = true }\n";
 
 #[test]
+fn a_variant_cannot_let_a_job_rewrite_files_in_a_directory() {
+    let refused = |variant: &str, job: &str| {
+        let text = format!(
+            "[[variant]]\ndevice = {{ directory = \"/srv/db\" }}\n{variant}[[job]]\n\
+             workload = \"fio\"\n\
+             options = {{ jobfile = \"../fio/database-file.fio\", section = \"rewrite\"{job} }}\n"
+        );
+        read_plan(&text).map_err(|error| error.message().to_owned())
+    };
+    assert!(refused("", "").is_ok());
+    let message = "`fio` would overwrite files in the directory of `/srv/db`";
+    for (variant, job) in [("", ", in-place = true"), ("options = { in-place = true }\n", "")] {
+        assert_eq!(refused(variant, job).unwrap_err(), message);
+    }
+    // A variant that only reads changes nothing.
+    let reads = "options = { in-place = true, section = \"read\" }\n";
+    assert!(refused(reads, "").is_ok());
+}
+
+#[test]
 fn options_of_a_variant_replace_options_of_the_job() {
     let plan = read_plan(&format!("{TWO}options = {{ files = 9 }}\n{MARK}")).unwrap();
     assert_eq!(parameter(job(&plan, 0, 0), "files").as_deref(), Some("5"));

@@ -16,6 +16,16 @@ fn rounds_of(text: &str) -> (u32, Stopping) {
     (plan.family(), plan.stopping)
 }
 
+/// Two variants, and two jobs on each of them.
+const BOTH_WAYS: [(&str, &str); 6] = [
+    ("ext4", ""),
+    ("xfs", "ext4"),
+    ("ext4: one", ""),
+    ("ext4: many", "ext4: one"),
+    ("xfs: one", ""),
+    ("xfs: many", "xfs: one"),
+];
+
 #[test]
 fn the_default_number_of_rounds_follows_the_family() {
     let fixed = |rounds| Stopping::Fixed { rounds };
@@ -130,15 +140,7 @@ fn jobs_with_against_are_compared_between_variants_too_if_a_variant_says_with_wh
          against = \"one\"\n"
     );
     let variants = format!("{TWO}against = \"ext4\"\n");
-    let expected = [
-        ("ext4", ""),
-        ("xfs", "ext4"),
-        ("ext4: one", ""),
-        ("ext4: many", "ext4: one"),
-        ("xfs: one", ""),
-        ("xfs: many", "xfs: one"),
-    ];
-    assert_eq!(compared(&format!("{variants}{jobs}")), pairs(&expected));
+    assert_eq!(compared(&format!("{variants}{jobs}")), pairs(&BOTH_WAYS));
     let family = |text: &str| read_plan(text).unwrap().family();
     let (apart, both) = (family(&format!("{TWO}{jobs}")), family(&format!("{variants}{jobs}")));
     // Two jobs are compared between variants, and one with the other on each of two variants.
@@ -162,15 +164,7 @@ fn jobs_with_against_are_compared_on_each_variant() {
         "{FS_MARK}name = \"plain\"\n{FS_MARK}name = \"many\"\noptions = {{ threads = 4 }}\n\
          against = \"one\"\n{FS_MARK}name = \"one\"\n"
     );
-    let expected = [
-        ("ext4", ""),
-        ("xfs", "ext4"),
-        ("ext4: one", ""),
-        ("ext4: many", "ext4: one"),
-        ("xfs: one", ""),
-        ("xfs: many", "xfs: one"),
-    ];
-    assert_eq!(compared(&format!("{TWO}{jobs}")), pairs(&expected));
+    assert_eq!(compared(&format!("{TWO}{jobs}")), pairs(&BOTH_WAYS));
     // Each of the three comparisons has two primary metrics.
     assert_eq!(rounds_of(&format!("{TWO}{jobs}")).0, 6);
     let alone = "[[variant]]\nfilesystem = \"ext4\"\n";

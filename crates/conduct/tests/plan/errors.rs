@@ -15,6 +15,11 @@ const FAULTS: &[(&str, &str)] = &[
         "[[variant]]\nfilesystem = \"ext4\"\n[[job]]\nworkload = \"ior\"\n\
          [report]\nprimary = [\"phase nonsense/elapsed_seconds\"]\n",
     ),
+    (
+        "a command of a variant with ages",
+        "device = { loop = \"1GiB\" }\n[aging]\nage = [0, 100]\n\
+         [[variant]]\nfilesystem = \"ext4\"\nprepare = \"chattr +C .\"\n",
+    ),
     ("no value", "name =\n[[variant]]\n"),
     ("a section never closed", "[[variant]\nfilesystem = \"ext4\"\n"),
     ("a key twice", "rounds = 6\nrounds = 8\n"),

@@ -11,7 +11,7 @@ use treering_model::PlayedCounts;
 use treering_model::filesystems::by_magic;
 use treering_sys::{
     DeviceOpenMode, Errno, FilesystemFacts, LoopSettings, attach_loop, discard, filesystem_facts,
-    flush_buffers, lock_exclusive, loop_status, open_device, sector_sizes,
+    flush_buffers, forget_btrfs_device, lock_exclusive, loop_status, open_device, sector_sizes,
 };
 
 use crate::device_caution::DeviceCaution;
@@ -273,6 +273,7 @@ impl LoopImage {
         let Some(OpenImage { image, device, player, record }) = self.open.take() else {
             return Ok(());
         };
+        forget_btrfs(&self.node);
         // Closes the descriptors first, since the kernel detaches only a device that is not open.
         drop((image, device));
         let file = Some(self.file_number);
@@ -284,6 +285,19 @@ impl LoopImage {
         free_played(&self.lab.machine, &played)?;
         player.wait_for_end();
         record.remove()
+    }
+}
+
+/// Lets the kernel forget a btrfs on the device. It remembers one of several devices behind its
+/// unmount, and then refuses an older copy of the filesystem on other devices.
+fn forget_btrfs(node: &Path) {
+    // Without the module, opening its device would load it.
+    if !Path::new("/sys/fs/btrfs").exists() {
+        return;
+    }
+    let control = OpenOptions::new().read(true).write(true).open("/dev/btrfs-control");
+    if let Ok(control) = control {
+        let _it_may_know_none = forget_btrfs_device(control.as_fd(), node);
     }
 }
 

@@ -1,9 +1,12 @@
 //! Subvolumes of btrfs: made, copied as snapshots, and destroyed (`BTRFS_IOC_SUBVOL_CREATE`,
-//! `BTRFS_IOC_SNAP_CREATE`, `BTRFS_IOC_SNAP_DESTROY`).
+//! `BTRFS_IOC_SNAP_CREATE`, `BTRFS_IOC_SNAP_DESTROY`); and devices that the kernel forgets
+//! (`BTRFS_IOC_FORGET_DEV`).
 #![expect(unsafe_code, reason = "ioctls that rustix has no function for")]
 
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use rustix::io::{Errno, retry_on_intr};
 use rustix::ioctl::{Setter, ioctl, opcode};
@@ -13,6 +16,7 @@ use crate::files::calls::is_single_name;
 /// ioctl type of btrfs, from linux/btrfs.h.
 const BTRFS: u8 = 0x94;
 const SNAPSHOT: u32 = opcode::write::<VolumeArguments>(BTRFS, 1);
+const FORGET: u32 = opcode::write::<VolumeArguments>(BTRFS, 5);
 const MAKE: u32 = opcode::write::<VolumeArguments>(BTRFS, 14);
 const DESTROY: u32 = opcode::write::<VolumeArguments>(BTRFS, 15);
 /// Room for a name and the NUL behind it.
@@ -31,12 +35,26 @@ impl VolumeArguments {
         if !is_single_name(name.to_bytes()) {
             return Err(Errno::XDEV);
         }
+        Self::with_path(source, name.to_bytes())
+    }
+
+    fn with_path(source: i64, bytes: &[u8]) -> Result<Self, Errno> {
         let mut arguments = Self { source, name: [0; NAME_ROOM] };
-        let bytes = name.to_bytes();
         let room = arguments.name.get_mut(..bytes.len()).filter(|_| bytes.len() < NAME_ROOM);
         room.ok_or(Errno::NAMETOOLONG)?.copy_from_slice(bytes);
         Ok(arguments)
     }
+}
+
+/// Lets the kernel forget the filesystem that it found on a device; `control` is the open
+/// `/dev/btrfs-control`.
+///
+/// # Errors
+/// `ENOENT` for a device that it does not know, `EBUSY` for one that is mounted.
+pub fn forget_btrfs_device(control: BorrowedFd<'_>, node: &Path) -> Result<(), Errno> {
+    let arguments = VolumeArguments::with_path(0, node.as_os_str().as_bytes())?;
+    // SAFETY: as in `make_subvolume`.
+    retry_on_intr(|| unsafe { ioctl(control, Setter::<FORGET, VolumeArguments>::new(arguments)) })
 }
 
 /// Makes an empty subvolume in an open directory.

@@ -15,7 +15,7 @@ use crate::aging::{AgingLeg, AgingRunner};
 use crate::conduct::TrialPlan;
 use crate::failure::Failure;
 use crate::plan::document::options_until;
-use crate::stage::Stage;
+use crate::stage::{Stage, VARIANT_FACT, fact};
 use crate::trial::beginning::{beginning, occupy};
 use crate::trial::unrecorded;
 
@@ -37,11 +37,16 @@ impl AgingRunner for Runner<'_> {
             role: CellRole::Preparation,
             ..cell
         };
+        // Variants of several ages share the target.
+        let mut facts = stage.facts.clone();
+        facts.retain(|fact| fact.name != VARIANT_FACT);
+        facts.push(fact(VARIANT_FACT, leg.variant.name.clone()));
+        facts.extend(self.plan_of_campaign(trial));
         let engine = leg.job.engine.options(job.as_ref(), self.plan.conditions.seed);
         let layout = Some(LayoutSchedule { every_tasks: 0, map: false });
         let prepared = TrialPlan {
             beginning: TrialHeader {
-                label: self.label(&leg.cell),
+                label: leg.variant.name.clone(),
                 cell: Some(cell),
                 ..beginning(trial, &leg.job.workload, job.as_ref(), self.host.unix_ms())
             },
@@ -50,7 +55,7 @@ impl AgingRunner for Runner<'_> {
             keep: true,
             cautions: stage.cautions.clone(),
             wanted: ObserverOptions { layout, ..ObserverOptions::default() },
-            facts: self.all_facts(&leg.cell, stage, trial),
+            facts,
             metrics: &[],
             remount: None,
             world: None,

@@ -6,7 +6,7 @@ use super::super::format::{JobTable, JobTables, PlanTable};
 use super::super::tree::{Entry, Placed};
 use super::super::values::DirectoryName;
 use crate::plan::error::{Fault, quoted};
-use crate::plan::{Conditions, Machine, PlanStep, PlannedJob};
+use crate::plan::{Conditions, Machine, PlanStep, PlannedJob, rewriting};
 
 /// Step of a section; `None` for a job, for which the keys of steps are refused.
 pub(super) fn step(
@@ -65,9 +65,7 @@ pub(in crate::plan::document) fn rewrite_own_files(
     top: &PlanTable,
     (variants, jobs): (&[Variant], &[PlannedJob]),
 ) -> Result<(), Fault> {
-    let is_directory = |it: &&Variant| matches!(it.device, DeviceSpec::Directory { .. });
-    let Some(variant) = variants.iter().find(is_directory) else { return Ok(()) };
-    let Some(place) = jobs.iter().position(PlannedJob::rewrites_files) else { return Ok(()) };
+    let Some((variant, place)) = rewriting(variants, jobs) else { return Ok(()) };
     let sections = top.job.iter().chain(&top.step).flat_map(|sections| &sections.0);
     let span = sections.map(|section| section.span.clone()).nth(place).unwrap_or_default();
     let (job, name) = (quoted(&jobs[place].name), quoted(&variant.name));

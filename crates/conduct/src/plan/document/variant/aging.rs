@@ -180,8 +180,13 @@ fn suits(variant: &Variant, conditions: &Conditions) -> Result<(), (&'static str
     if variant.guest.is_some() || conditions.machine == Machine::Reboot {
         return Err(("filesystems are aged under the running kernel", "leave the kernel out"));
     }
-    if !variant.settings.layers.is_empty() {
+    let settings = &variant.settings;
+    if !settings.layers.is_empty() {
         return Err(("a filesystem on layers is not aged by a plan", "leave `layers` out"));
+    }
+    if !(settings.prepare.is_empty() && settings.cleanup.is_empty()) {
+        let hint = "write it in the job, which starts from the image";
+        return Err(("a command of the variant would run before each age, too", hint));
     }
     Ok(())
 }
