@@ -112,7 +112,7 @@ pub(super) fn command() -> Command {
     let base = Command::new(AGE)
         .next_help_heading("Options of the aging")
         .args(manifest.native.iter().map(argument))
-        .next_help_heading("Options of every run");
+        .next_help_heading(super::help::EVERY_RUN);
     let target = |_dir: Arg| {
         Arg::new("dir")
             .value_name("TARGET")

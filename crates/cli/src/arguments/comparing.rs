@@ -87,9 +87,9 @@ pub(crate) struct ObserveArgs {
 /// Page of a comparison: its store, its format, and the exit code.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct PageArgs {
-    /// Exit with 1 if a primary metric is worse, 0 if none is, 5 if that is unclear, if nothing was
-    /// compared, if the variants differ in more than was asked, or if the rounds break an
-    /// assumption of the statistics.
+    /// Exit with 1 if a primary metric is worse; with 0 if none is, with 5 if that is unclear, if
+    /// nothing was compared, if the variants differ in more than was asked, or if the rounds break
+    /// an assumption of the statistics.
     #[arg(long)]
     pub(crate) gate: bool,
     /// With --gate: decide in spite of this caution, given by its code, such as kernels_differ or

@@ -476,10 +476,10 @@ pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
         .subcommand(sweeping::load_command(native_options))
         .mut_subcommands(|verb| verb.arg(colour::option().global(true)))
         .arg(colour::option());
-    let all = own.subcommands(classic);
+    let all = help::with_short_options(own).subcommands(classic);
     let old = old_names(workloads);
     let (short, long) = (help::short(&all, &old), help::long(&all, &old));
-    help::in_order(help::with_short_options(all), &old).before_help(short).before_long_help(long)
+    help::in_order(all, &old).before_help(short).before_long_help(long)
 }
 
 /// Names of the imitated tools.
@@ -553,6 +553,6 @@ fn native_command(workload: &'static dyn Workload) -> Command {
 
 /// Adds the options that every native run has.
 fn native_options(base: Command) -> Command {
-    let base = base.next_help_heading("Options of every run");
+    let base = base.next_help_heading(help::EVERY_RUN);
     AnyRunArgs::augment_args(NativeRunArgs::augment_args(base))
 }

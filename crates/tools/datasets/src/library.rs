@@ -70,14 +70,12 @@ pub enum LibraryError {
     /// No dataset has this name.
     #[error(
         "there is no dataset '{name}'{}; there are: {}",
-        suggestion(.closest.as_deref()),
+        suggestion(.name, .known),
         .known.join(", ")
     )]
     Unknown {
         /// Requested name.
         name: String,
-        /// Similar known name.
-        closest: Option<String>,
         /// Names of the known datasets.
         known: Vec<String>,
     },
@@ -137,8 +135,9 @@ impl LibraryError {
     }
 }
 
-fn suggestion(closest: Option<&str>) -> String {
-    closest.map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"))
+fn suggestion(name: &str, known: &[String]) -> String {
+    let meant = nearest(name, known.iter().map(String::as_str));
+    meant.map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"))
 }
 
 /// Names of the shipped datasets.
@@ -166,7 +165,7 @@ pub fn find(name: &str, directories: &[PathBuf]) -> Result<DatasetOrigin, Librar
         return Ok(origin.clone());
     }
     let known: Vec<String> = datasets.into_iter().map(|(known, _)| known).collect();
-    Err(LibraryError::Unknown { name: name.to_owned(), closest: closest(name, &known), known })
+    Err(LibraryError::Unknown { name: name.to_owned(), known })
 }
 
 /// Reads the dataset of a name.
@@ -292,8 +291,7 @@ fn from_builtin<T>(
     let shipped = BUILTIN.iter().find(|(known, _)| *known == name);
     let Some((_, bytes)) = shipped else {
         let known: Vec<String> = builtin_names().map(str::to_owned).collect();
-        let closest = closest(name, &known);
-        return Err(LibraryError::Unknown { name: name.to_owned(), closest, known });
+        return Err(LibraryError::Unknown { name: name.to_owned(), known });
     };
     let place = || format!("treering's own dataset {name}");
     read(bytes).map_err(|source| LibraryError::Content { place: place(), source: source.into() })
@@ -320,20 +318,15 @@ fn classic_header(name: &str, directory: &Path) -> Result<Header, LibraryError> 
     Ok(header)
 }
 
-/// Known name that was probably meant.
-fn closest(name: &str, known: &[String]) -> Option<String> {
-    nearest(name, known.iter().map(String::as_str)).map(str::to_owned)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::closest;
+    use super::suggestion;
 
     #[test]
     fn misspelt_names_get_a_suggestion_and_other_words_do_not() {
         let known = ["linux-6.1".to_owned(), "linux-6.1-small".to_owned()];
-        assert_eq!(closest("linux6.1", &known).as_deref(), Some("linux-6.1"));
-        assert_eq!(closest("linux-6.1-smal", &known).as_deref(), Some("linux-6.1-small"));
-        assert_eq!(closest("mail", &known), None);
+        assert_eq!(suggestion("linux6.1", &known), " (did you mean 'linux-6.1'?)");
+        assert_eq!(suggestion("linux-6.1-smal", &known), " (did you mean 'linux-6.1-small'?)");
+        assert_eq!(suggestion("mail", &known), "");
     }
 }

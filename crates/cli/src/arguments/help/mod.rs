@@ -2,7 +2,7 @@
 
 pub(super) mod next_step;
 
-use clap::Command;
+use clap::{Arg, Command};
 
 /// Template of the top-level help: the groups come before the options.
 pub(super) const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n\
@@ -81,20 +81,92 @@ const SHORT_OPTIONS: [(&str, &[&str]); 2] = [
     ),
 ];
 
+/// Heading of the options that every run has.
+pub(super) const EVERY_RUN: &str = "Options of every run";
+/// Options of every run that `treering run WORKLOAD -h` lists; `--help` lists all.
+const SHORT_RUN_OPTIONS: &[&str] = &["dir", "keep", "layout", "trace", "quiet"];
+/// Most options whose whole texts `-h` prints: with more, each gets a line.
+const WHOLE_TEXTS_MAX: usize = 10;
+/// Width of an option's text in `-h`, beside the longest names.
+const SHORT_TEXT: usize = 66;
+/// Length of a clause that says something, in bytes; `With --check` alone does not.
+const SHORTEST_CLAUSE: usize = 24;
+/// Beginnings of what a clause can do without.
+const CLAUSE_ENDS: [&str; 10] = [
+    ". ",
+    "; ",
+    ": ",
+    ", such as ",
+    ", which ",
+    ", given ",
+    ", in place ",
+    ", where ",
+    ", whether ",
+    ", by ",
+];
+/// Most examples in a `-h` whose options have a line each.
+const EXAMPLES_MAX: usize = 4;
+
 /// The command with a `-h` of one screen for the verbs that have many options.
 pub(super) fn with_short_options(mut command: Command) -> Command {
     for (verb, options) in SHORT_OPTIONS {
         command = command.mut_subcommand(verb, |verb| {
             verb.mut_args(|arg| {
-                let is_hidden = arg.get_long().is_some()
-                    && !options
-                        .iter()
-                        .any(|option| arg.get_id().as_str().replace('-', "_") == *option);
+                let is_hidden = arg.get_long().is_some() && !is_listed(&arg, options);
                 if is_hidden { arg.hide_short_help(true) } else { arg }
             })
         });
     }
-    command
+    command.mut_subcommands(shortened)
+}
+
+fn is_listed(arg: &Arg, options: &[&str]) -> bool {
+    options.iter().any(|option| arg.get_id().as_str().replace('-', "_") == *option)
+}
+
+/// The command with a line of `-h` for each option, if it has many; its subcommands likewise.
+fn shortened(command: Command) -> Command {
+    let command = command.mut_subcommands(shortened).mut_args(|arg| {
+        let is_of_every_run = arg.get_help_heading() == Some(EVERY_RUN);
+        let is_hidden = is_of_every_run && !is_listed(&arg, SHORT_RUN_OPTIONS);
+        if is_hidden { arg.hide_short_help(true) } else { arg }
+    });
+    if command.get_arguments().count() <= WHOLE_TEXTS_MAX {
+        return command;
+    }
+    let whole = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let examples = first_examples(&whole);
+    command.mut_args(with_short_text).after_help(examples).after_long_help(whole)
+}
+
+/// The option with the first clauses of its text in `-h`, and the whole text in `--help`.
+fn with_short_text(arg: Arg) -> Arg {
+    let Some(whole) = arg.get_help().map(ToString::to_string) else { return arg };
+    let short = first_clauses(&whole);
+    if short.len() == whole.len() || arg.get_long_help().is_some() {
+        return arg.help(short);
+    }
+    arg.help(short).long_help(whole)
+}
+
+/// Beginning of a text up to the end of a clause that needs no more words: the longest one that
+/// fits into a line of `-h`, or the shortest one of all. Defaults are left to `--help`.
+fn first_clauses(text: &str) -> String {
+    let text = text.split(" [").next().unwrap_or(text);
+    let ends = CLAUSE_ENDS.into_iter().flat_map(|mark| text.match_indices(mark));
+    let mut clauses: Vec<&str> = ends.filter_map(|(end, _)| text.get(..end)).collect();
+    clauses.retain(|clause| clause.len() >= SHORTEST_CLAUSE);
+    clauses.push(text);
+    clauses.sort_by_key(|clause| clause.len());
+    let longest = clauses.iter().rfind(|clause| clause.chars().count() <= SHORT_TEXT);
+    longest.or(clauses.first()).map_or_else(String::new, |clause| (*clause).to_owned())
+}
+
+/// Examples among the lines below the options, at most `EXAMPLES_MAX`.
+fn first_examples(text: &str) -> String {
+    let examples =
+        text.lines().filter(|line| line.starts_with("  treering") && !line.ends_with('\\'));
+    examples.take(EXAMPLES_MAX).collect::<Vec<_>>().join("\n")
 }
 
 /// The command with its verbs in the order of the help, which completion keeps: the daily ones
@@ -168,9 +240,11 @@ fn in_columns(name: &str, words: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{DAILY, GROUPS};
-    use clap::Command;
     use std::collections::BTreeSet;
+
+    use clap::Command;
+
+    use super::{DAILY, GROUPS, first_clauses};
 
     #[test]
     fn every_verb_is_in_one_group_and_old_names_are_in_none() {
@@ -202,5 +276,39 @@ mod tests {
         assert!(help.find("doctor") < help.find("label"), "{help}");
         let manual = command.render_long_help().to_string();
         assert!(manual.contains("\n  completions") && manual.contains("Exit codes:"), "{manual}");
+    }
+
+    #[test]
+    fn the_short_help_of_each_own_verb_fits_on_one_screen() {
+        let workloads = treering_registry::workloads();
+        let mut command = crate::arguments::command(workloads);
+        command.build();
+        let old = crate::arguments::old_names(workloads);
+        let is_own =
+            |verb: &&mut Command| verb.get_name() != "help" && !old.contains(&verb.get_name());
+        let own = command.get_subcommands_mut().filter(is_own);
+        for verb in own {
+            assert_fits(verb);
+            verb.get_subcommands_mut().for_each(assert_fits);
+        }
+    }
+
+    fn assert_fits(command: &mut Command) {
+        let help = command.render_help().to_string();
+        assert!(help.lines().count() <= 50, "{help}");
+    }
+
+    #[test]
+    fn a_short_text_ends_with_a_clause_and_fits_where_one_does() {
+        let text = "Rounds of a point: in each, every variant runs once [default: 5]";
+        assert_eq!(first_clauses(text), "Rounds of a point: in each, every variant runs once");
+        let long = format!("{text}, {}", "x".repeat(80));
+        assert_eq!(first_clauses(&long), "Rounds of a point: in each, every variant runs once");
+        let words = "With --on DEVICE: allow it to be erased, whatever it contains, such as disks";
+        assert_eq!(
+            first_clauses(words),
+            "With --on DEVICE: allow it to be erased, whatever it contains"
+        );
+        assert_eq!(first_clauses("With --gate: decide"), "With --gate: decide");
     }
 }
