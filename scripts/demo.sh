@@ -1,6 +1,6 @@
 #!/bin/sh
-# The demonstration: builds treering quickly, compares filesystems, says the verdicts in a sentence
-# each, and names the page with its charts. Root compares xfs and btrfs with ext4 on a loop image, or
+# The demonstration: builds treering quickly, compares filesystems, prints the answer and names the
+# page with its charts. Root compares xfs and btrfs with ext4 on a loop image, or
 # those of them that can be made here; others compare the disk of this checkout with memory. Removes
 # what it makes, but for the page and the results.
 set -eu
@@ -45,9 +45,6 @@ fi
 
 page="$target/demo/report.html"
 "$treering" report --plan "$name" --format html --output "$page"
-sentences=$("$treering" report --plan "$name" --format json |
-    sed -n 's/.*"verdicts":\["\([^]]*\)"\].*/\1/p' | sed 's/","/ /g')
 echo
-echo "In short: $sentences"
 echo "The same with charts: $page"
 echo "What to try next on this machine: $(scripts/build.sh --demo --path) doctor"

@@ -3,7 +3,11 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Once};
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::flag::register_conditional_shutdown;
 use tempfile::TempDir;
 
 use crate::running::RunningProgram;
@@ -20,23 +24,20 @@ const REMOVED_VARIABLES: [&str; 7] = [
     "RUST_BACKTRACE",
 ];
 
-/// Signals that a test harness may ignore: SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM. A started
-/// program inherits this, and would ignore those that a test sends.
-const IGNORABLE_SIGNALS: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 12 | 1 << 14;
+/// Signals that a test harness may ignore. A started program inherits this, and would ignore those
+/// that a test sends.
+const IGNORABLE_SIGNALS: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
-/// Command that starts a program with default signal actions, as a shell does.
-fn with_default_signals(program: &Path) -> Command {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    // This process ignores SIGPIPE as a Rust program, but Command restores its default in children.
-    if ignored & IGNORABLE_SIGNALS & !(1 << 12) == 0 {
-        return Command::new(program);
-    }
-    // The full path is needed: a test may give the program an empty PATH.
-    let mut command = Command::new("/usr/bin/env");
-    command.arg("--default-signal").arg(program);
-    command
+/// Gives programs that are started from now on the default signal actions, as a shell does: they
+/// inherit an ignored signal, but not a handler. The handlers end this process, as the defaults do.
+fn restore_default_signals() {
+    static RESTORED: Once = Once::new();
+    RESTORED.call_once(|| {
+        for signal in IGNORABLE_SIGNALS {
+            let always = Arc::new(AtomicBool::new(true));
+            register_conditional_shutdown(signal, 128 + signal, always).expect("a known signal");
+        }
+    });
 }
 
 /// The program, with a home and a data directory that are removed when this is dropped.
@@ -50,6 +51,7 @@ pub struct Program {
 impl Program {
     /// Creates a home for this binary: `env!("CARGO_BIN_EXE_treering")`.
     pub fn new(binary: impl Into<PathBuf>) -> Self {
+        restore_default_signals();
         let home = temp_dir();
         let data = home.path().join("data");
         Self { binary: binary.into(), home, data }
@@ -80,7 +82,7 @@ impl Program {
 
     /// Command with these arguments, which the caller may change further.
     pub fn command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
-        let mut command = with_default_signals(&self.binary);
+        let mut command = Command::new(&self.binary);
         self.prepare(&mut command).args(arguments);
         self.create_run_directory(&command);
         command

@@ -3,7 +3,9 @@
 
 use std::path::Path;
 
-use treering_analysis::compare::{ComparisonTerms, Outcome, compare_observed, environment};
+use treering_analysis::compare::{
+    ComparedVariant, ComparisonTerms, Outcome, compare_observed, environment,
+};
 use treering_analysis::selection::{ComparedTrials, PlannedTerms, SelectedVariant, TrialSelection};
 use treering_conduct::{Failure, FailureKind};
 use treering_report::pages::comparison::{ComparisonView, PageDetail, page};
@@ -11,7 +13,7 @@ use treering_report::{PageOrigin, Report};
 use treering_store::TrialSummary;
 
 use crate::comparison_request::{ComparisonRequest, percentage};
-use crate::repeating::{again, measured_again, repeat};
+use crate::repeating::{again, measured_again, question, repeat};
 use crate::trial_source::{StoredTrials, failed_selection, selection};
 
 /// Options of the page of a comparison.
@@ -137,7 +139,11 @@ impl<'s> StoredComparison<'s> {
         let environment = environment(&trials.baseline, &trials.contenders);
         let repeat = repeat(&trials.baseline, &trials.contenders, options.store);
         let origin = self.origin(options)?;
+        let variants: Vec<&ComparedVariant> =
+            std::iter::once(&trials.baseline).chain(&trials.contenders).collect();
+        let question = question(self.source.0, &variants);
         let view = ComparisonView {
+            question: question.as_deref(),
             command: &again(&self.request, options.store, &self.variants),
             repeat: &repeat,
             notes: &trials.notes,

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use treering_analysis::compare::ComparedVariant;
 use treering_analysis::selection::SelectedVariant;
+use treering_conduct::plan::plan_question;
 use treering_conduct::{Failure, quoted, trial};
 use treering_lab::options_in_force;
 use treering_model::filesystems::by_name;
@@ -149,6 +150,16 @@ pub(crate) fn measured_again(
 /// Cell of the newest trial of a variant, which names its plan and campaign.
 fn campaign_of(variant: &ComparedVariant) -> Option<&Cell> {
     variant.trials.last()?.beginning.cell.as_ref()
+}
+
+/// Question of the plan whose variants are compared; `None` if they are from several campaigns,
+/// which may compare something else than their plan.
+pub(crate) fn question(store: &Store, variants: &[&ComparedVariant]) -> Option<String> {
+    let mut campaigns = variants.iter().map(|variant| Some(campaign_of(variant)?.campaign));
+    let campaign = campaigns.next()??;
+    let is_one = campaigns.all(|other| other == Some(campaign));
+    let question = plan_question(&plan_text(store, campaign).filter(|_| is_one)?)?;
+    Some(question).filter(|question| !question.is_empty())
 }
 
 /// Plan of a campaign as TOML; `None` if no plan was stored, or its first trial was deleted.

@@ -44,7 +44,9 @@ pub use observing::{ObservedIn, Observing};
 pub(crate) use quick::bare_variant;
 pub use quick::{QuickOptions, QuickStopping, quick_plan, refuse_alone, rehearse_quick};
 pub(crate) use shipped::plain_names;
-pub use shipped::{SHIPPED_PLANS_DIR, ShippedPlan, shipped_files, shipped_plan_lines};
+pub use shipped::{
+    SHIPPED_PLANS_DIR, ShippedPlan, plan_question, shipped_files, shipped_plan_lines,
+};
 
 /// Options of a run of compilebench that takes seconds, for plans that name no job.
 pub const QUICK_OPTIONS: [(&str, &str); 3] =

@@ -124,11 +124,7 @@ impl ShippedPlan {
 
     /// Question of the plan.
     pub fn question(&self) -> String {
-        let document = DeTable::parse(self.text).ok();
-        let question = document
-            .as_ref()
-            .and_then(|document| document.get_ref().get("question")?.get_ref().as_str());
-        question.unwrap_or_default().to_owned()
+        plan_question(self.text).unwrap_or_default()
     }
 
     /// Duration of the plan on two CPUs in minutes, from its head.
@@ -172,6 +168,12 @@ pub fn shipped_files() -> BTreeMap<PathBuf, &'static str> {
     let both =
         |(path, text): (PathBuf, &'static str)| [(without_parents(&path), text), (path, text)];
     ALL.iter().flat_map(ShippedPlan::files).flat_map(both).collect()
+}
+
+/// Question of a plan's document, if the document has one.
+pub fn plan_question(document: &str) -> Option<String> {
+    let document = DeTable::parse(document).ok()?;
+    Some(document.get_ref().get("question")?.get_ref().as_str()?.to_owned())
 }
 
 /// Lines of the list of plans: name, minutes and question.

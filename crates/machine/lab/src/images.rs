@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
 use treering_model::PlayedCounts;
-use treering_model::filesystems::by_magic;
+use treering_model::filesystems::{BTRFS_CONTROL, BTRFS_DIRECTORY, by_magic};
 use treering_sys::{
     DeviceOpenMode, Errno, FilesystemFacts, LoopSettings, attach_loop, discard, filesystem_facts,
     flush_buffers, forget_btrfs_device, lock_exclusive, loop_status, open_device, sector_sizes,
@@ -292,10 +292,10 @@ impl LoopImage {
 /// unmount, and then refuses an older copy of the filesystem on other devices.
 fn forget_btrfs(node: &Path) {
     // Without the module, opening its device would load it.
-    if !Path::new("/sys/fs/btrfs").exists() {
+    if !Path::new(BTRFS_DIRECTORY).exists() {
         return;
     }
-    let control = OpenOptions::new().read(true).write(true).open("/dev/btrfs-control");
+    let control = OpenOptions::new().read(true).write(true).open(BTRFS_CONTROL);
     if let Ok(control) = control {
         let _it_may_know_none = forget_btrfs_device(control.as_fd(), node);
     }

@@ -8,6 +8,11 @@ use super::{
 
 pub(super) const ALL: &[Filesystem] = &[BTRFS];
 
+/// Directory of the kernel's btrfs, which exists while its module is loaded.
+pub const BTRFS_DIRECTORY: &str = "/sys/fs/btrfs";
+/// Device that takes commands about the devices that btrfs knows; opening it loads the module.
+pub const BTRFS_CONTROL: &str = "/dev/btrfs-control";
+
 const MAGIC: &[u8] = b"_BHRfS_M";
 
 /// btrfs.

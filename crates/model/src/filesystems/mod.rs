@@ -12,7 +12,7 @@ mod recognised;
 mod tmpfs;
 mod xfs;
 
-pub use btrfs::{BTRFS, btrfs_node_bytes};
+pub use btrfs::{BTRFS, BTRFS_CONTROL, BTRFS_DIRECTORY, btrfs_node_bytes};
 pub use ext::{EXT2, EXT3, EXT4, ext_copies, ext_signature};
 pub use f2fs::F2FS;
 pub use recognised::{

@@ -4,7 +4,7 @@
 //! value (`Number::exact`), formats for people the text.
 
 use serde::{Deserialize, Serialize, Serializer};
-use treering_model::Unit;
+use treering_model::{Unit, thousands};
 
 /// Notation of a number for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -198,7 +198,7 @@ fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }
 
-/// Formats with `digits` significant digits. Integers of at least 10,000 have thousands separators,
+/// Formats with `digits` significant digits. Integers have thousands separators,
 /// and very large or small values a power of ten.
 fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 {
@@ -213,23 +213,13 @@ fn significant(value: f64, digits: usize) -> String {
     let decimals = i32::try_from(digits).unwrap_or(4) - 1 - exponent;
     let decimals = usize::try_from(decimals).unwrap_or(0);
     let number = format!("{value:.decimals$}");
-    if exponent < 4 { number } else { grouped(&number) }
+    grouped(&number)
 }
 
 /// Inserts thousands separators: `1234567` becomes `1,234,567`.
 pub(crate) fn grouped(number: &str) -> String {
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |tail| ("-", tail));
-    if digits.len() <= 4 || digits.contains('.') {
-        return number.to_owned();
-    }
-    let mut text = String::from(sign);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    if digits.contains('.') { number.to_owned() } else { format!("{sign}{}", thousands(digits)) }
 }
 
 #[cfg(test)]
@@ -248,7 +238,7 @@ mod tests {
             (91.224_999, "91.22"),
             (9.999_96, "10.00"),
             (134.03, "134.0"),
-            (2345.678, "2346"),
+            (2345.678, "2,346"),
             (21_280.4, "21,280"),
             (9_999_999.0, "1.000e7"),
             (2.097e15, "2.097e15"),
@@ -264,7 +254,7 @@ mod tests {
     #[test]
     fn counts_are_exact_until_they_are_huge() {
         assert_eq!(text(999.0, NumberStyle::Whole), "999");
-        assert_eq!(text(1234.0, NumberStyle::Whole), "1234");
+        assert_eq!(text(1234.0, NumberStyle::Whole), "1,234");
         assert_eq!(text(783_997.0, NumberStyle::Whole), "783,997");
         assert_eq!(text(12_345_678.0, NumberStyle::Whole), "12.35 M");
         assert_eq!(text(1.844_674_407e19, NumberStyle::Whole), "18.45 E");
@@ -279,7 +269,7 @@ mod tests {
             (1_500.0, "1.50 µs"),
             (12_345_678.0, "12.3 ms"),
             (2.5e9, "2.50 s"),
-            (3.6e12, "3600 s"),
+            (3.6e12, "3,600 s"),
         ];
         for (value, wanted) in cases {
             assert_eq!(text(value, NumberStyle::Latency), wanted, "{value}");

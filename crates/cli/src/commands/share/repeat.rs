@@ -14,7 +14,7 @@ use treering_conduct::{PlanEnd, PlanOptions, carry_out};
 use treering_model::{Cell, CellRole, Trial, TrialBuilder, TrialEvent, TrialId};
 use treering_pack::PackReader;
 use treering_report::PageOrigin;
-use treering_report::pages::comparison::{ComparisonView, PageDetail, page};
+use treering_report::pages::comparison::{ComparisonView, page};
 use treering_results::{merge, unreadable};
 use treering_store::{Filter, LoadDetail};
 
@@ -156,13 +156,9 @@ fn show(
     let origin = PageOrigin::of_trials(variants.flat_map(|variant| &variant.trials));
     let view = ComparisonView {
         command: &command,
-        repeat: &[],
-        notes: &[],
         environment: &environment,
-        profiles: &[],
-        observed: &[],
         origin: Some(&origin),
-        detail: PageDetail::Full,
+        ..ComparisonView::default()
     };
     let format = OutputArgs { format: args.format.clone(), ..OutputArgs::default() };
     output::write(&page(&outcome, &view), &format)

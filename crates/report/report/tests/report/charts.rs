@@ -149,7 +149,7 @@ fn every_variant_has_a_curve_with_its_percentiles() {
         }
         assert_eq!(reported(&format!("{variant}: p99.9 ")), 0, "too few calls");
     }
-    assert!(titles.iter().any(|title| title.contains("(1200 calls timed)")), "{titles:?}");
+    assert!(titles.iter().any(|title| title.contains("(1,200 calls timed)")), "{titles:?}");
 }
 
 #[test]

@@ -25,7 +25,7 @@ const NAMES_MAX: usize = 6;
 /// Page of at most about fifteen lines.
 pub(super) fn answer(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
     let mut page = Report::new(title(outcome));
-    if let Some(sentence) = emulated(outcome) {
+    for sentence in view.question.into_iter().chain(emulated(outcome)) {
         page.paragraph(sentence);
     }
     let sentences = leading_sentences(outcome);

@@ -49,6 +49,8 @@ const MOST_ROUNDS_CHARTS: usize = 150;
 /// Context of a comparison page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ComparisonView<'v> {
+    /// Question that the plan of the variants asks.
+    pub question: Option<&'v str>,
     /// Command line that reproduces the page, quoted for a shell.
     pub command: &'v str,
     /// Command lines that repeat a trial, each with the name of its variant.
@@ -121,7 +123,7 @@ pub fn page(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
     }
     let is_brief = view.detail == PageDetail::Brief;
     let mut page = Report::new(title(outcome));
-    if let Some(sentence) = emulated(outcome) {
+    for sentence in view.question.into_iter().chain(emulated(outcome)) {
         page.paragraph(sentence);
     }
     for sentence in sentences(outcome).into_iter().chain(hidden(outcome)) {
@@ -361,7 +363,7 @@ fn title(outcome: &Outcome) -> String {
     if !outcome.has_one_baseline() {
         let pairs: Vec<String> =
             named.map(|(base, name)| format!("{name} against {base}")).collect();
-        return format!("{}{more}", pairs.join(", "));
+        return format!("{}{more}", pairs.join("; "));
     }
     let names: Vec<&str> = named.map(|(_, name)| *name).collect();
     format!("{}{more} against {}", names.join(", "), outcome.baseline())
