@@ -34,9 +34,9 @@ mod watched;
 
 pub use cells::{PlannedCell, observing_rounds, rounds};
 pub use compare::{
-    KernelCheck, LAUNCHED_PROGRAM, PlanEnd, PlanExamination, carry_out, check_kernel_file, dry_run,
-    examine_plan, foreseen_trial, free_leftovers, freeing_words, mount_again, run_plan,
-    say_lab_cautions,
+    KernelCheck, LAUNCHED_PROGRAM, PlanEnd, PlanExamination, carry_out, check_kernel_file,
+    check_variants, dry_run, examine_plan, foreseen_trial, free_leftovers, freeing_words,
+    mount_again, run_plan, say_lab_cautions,
 };
 pub use conduct::{Conclusion, Remount};
 use error::CampaignError;

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use treering_model::DeviceSpec;
+use treering_lab::{Lab, LabDevice};
 use treering_model::filesystems::is_in_memory;
+use treering_model::{DeviceSpec, Variant};
+use treering_sys::is_root;
 
 use super::forecast::Forecast;
 use super::guests::check_kernels;
@@ -54,6 +56,21 @@ pub fn dry_run(
     lines.extend(space(plan));
     lines.extend(reboots);
     Ok(lines)
+}
+
+/// Checks as root that this machine has what the variants need that run on it: filesystems, layers
+/// and control groups. Those for guests and for kernels to be booted are left out.
+///
+/// # Errors
+/// When it lacks something.
+pub fn check_variants(plan: &Plan, lab: &Lab) -> Result<(), Failure> {
+    let is_elsewhere = |variant: &&Variant| variant.guest.is_some() || variant.kernel.is_some();
+    if is_root() && plan.conditions.machine == Machine::Guest {
+        for variant in plan.variants.iter().filter(|variant| !is_elsewhere(variant)) {
+            LabDevice::check(variant, lab)?;
+        }
+    }
+    Ok(())
 }
 
 /// Lines about the options that variants change in jobs.

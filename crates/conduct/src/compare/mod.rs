@@ -24,7 +24,7 @@ use treering_lab::{EraseList, Lab};
 use treering_model::TrialId;
 use treering_sys::StopFlag;
 
-pub use self::dry_run::dry_run;
+pub use self::dry_run::{check_variants, dry_run};
 pub use self::examination::{PlanExamination, examine_plan, foreseen_trial};
 use self::finished::FinishedCells;
 use self::forecast::finished_message;

@@ -17,8 +17,8 @@ use treering_conduct::plan::{
 };
 use treering_conduct::watch_signals;
 use treering_conduct::{
-    LAUNCHED_PROGRAM, PlanEnd, PlanOptions, RankOptions, RebootOptions, carry_out, dry_run,
-    warn_of_plan,
+    LAUNCHED_PROGRAM, PlanEnd, PlanOptions, RankOptions, RebootOptions, carry_out, check_variants,
+    dry_run, warn_of_plan,
 };
 use treering_lab::{Lab, filesystems, rehearse};
 use treering_model::{TrialId, Variant};
@@ -96,6 +96,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     report::Gating::of(&args.page)?;
     quick.map_or(Ok(()), |options| refuse_alone(&plan.variants, &options))?;
     if args.dry_run {
+        check_variants(&plan, &lab)?;
         return show_plan(&plan, &options(args), &args.page.store, args.page.output.as_deref());
     }
     // A directory that cannot be made must be reported before hours are spent.
