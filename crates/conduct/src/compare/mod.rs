@@ -20,8 +20,10 @@ mod runner;
 mod sizing;
 mod warm_up;
 
+use std::path::Path;
+
 use treering_lab::{EraseList, Lab};
-use treering_model::TrialId;
+use treering_model::{DeviceSpec, TrialId};
 use treering_sys::StopFlag;
 
 pub use self::dry_run::{check_variants, dry_run};
@@ -102,6 +104,17 @@ fn refuse_launched(plan: &Plan, options: &PlanOptions<'_>) -> Result<(), Failure
     Err(Failure::usage(message).hint(hint))
 }
 
+/// Directories under test, which exist before the plan begins.
+fn directories_under_test(plan: &Plan) -> Vec<&Path> {
+    let devices = plan.variants.iter().map(|variant| &variant.device);
+    devices
+        .filter_map(|device| match device {
+            DeviceSpec::Directory { path } => Some(path.as_path()),
+            DeviceSpec::Loop { .. } | DeviceSpec::Block { .. } => None,
+        })
+        .collect()
+}
+
 /// Runs a plan: conducts every trial that the store does not have yet, and records it there.
 ///
 /// # Errors
@@ -115,6 +128,8 @@ pub fn run_plan(
     stop: &StopFlag,
 ) -> Result<PlanEnd, Failure> {
     let around = (store, host);
+    // A store among what is tested is refused before the warm-up, not behind it.
+    store.file(&directories_under_test(plan))?;
     let reboots = Rebooting::prepare(plan, options, around)?;
     let going_on = reboots.as_ref().and_then(Rebooting::campaign);
     let mut finished = FinishedCells::open(plan, options, around, going_on)?;

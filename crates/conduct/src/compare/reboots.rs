@@ -11,10 +11,11 @@ use treering_lab::{
     RebootRecord,
 };
 use treering_model::filesystems::{is_in_memory, name_of};
-use treering_model::{DeviceSpec, Fact, REBOOT_KERNEL_FACT, TrialId};
+use treering_model::{Fact, REBOOT_KERNEL_FACT, TrialId};
 use treering_script::with_causes;
 use treering_sys::filesystem_facts;
 
+use super::directories_under_test;
 use super::finished::FinishedCells;
 use super::forecast::planned_cells;
 use crate::failure::{Failure, FailureKind};
@@ -266,7 +267,7 @@ fn check_campaign(
 
 /// Refuses a store on an in-memory filesystem, since a reboot would lose the results.
 fn refuse_volatile_store(plan: &Plan, store: &dyn ResultStore) -> Result<(), Failure> {
-    let Some(store) = store.file(&directories(plan))? else { return Ok(()) };
+    let Some(store) = store.file(&directories_under_test(plan))? else { return Ok(()) };
     let store = std::path::absolute(&store).unwrap_or(store);
     let folder = store.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("/"));
     let facts = std::fs::File::open(folder).ok().and_then(|file| filesystem_facts(&file).ok());
@@ -276,17 +277,6 @@ fn refuse_volatile_store(plan: &Plan, store: &dyn ResultStore) -> Result<(), Fai
         return Err(Failure::usage(message).hint("name one on a disk with --store FILE"));
     }
     Ok(())
-}
-
-/// Directories under test that exist before the first boot.
-fn directories(plan: &Plan) -> Vec<&Path> {
-    let devices = plan.variants.iter().map(|variant| &variant.device);
-    devices
-        .filter_map(|device| match device {
-            DeviceSpec::Directory { path } => Some(path.as_path()),
-            DeviceSpec::Loop { .. } | DeviceSpec::Block { .. } => None,
-        })
-        .collect()
 }
 
 /// Kernel releases of a plan, without duplicates.

@@ -35,7 +35,7 @@ const GAP_LINES_MOST: usize = 20;
 const CREATE: &str = "create";
 
 /// Numbers that are not stored, with the reason.
-const KNOWN_TEXT: [KnownText; 6] = [
+const KNOWN_TEXT: [KnownText; 7] = [
     KnownText {
         line: "File names: ",
         numbers: LeftOutNumbers::All,
@@ -63,6 +63,12 @@ const KNOWN_TEXT: [KnownText; 6] = [
     },
     KnownText {
         line: "#\tDirectories",
+        numbers: LeftOutNumbers::All,
+        why: "it repeats options of the command line",
+    },
+    // A mail wraps the line above here.
+    KnownText {
+        line: " seconds per subdirectory",
         numbers: LeftOutNumbers::All,
         why: "it repeats options of the command line",
     },

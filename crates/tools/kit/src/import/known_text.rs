@@ -22,7 +22,7 @@ pub enum LeftOutNumbers {
     /// Numbers in these fields between semicolons, counted from 0.
     Fields(&'static [usize]),
     /// Numbers directly behind one of these names, with `=`, `:`, a quotation mark, a bracket or
-    /// blanks between.
+    /// blanks between; also all numbers of a list in brackets behind it.
     Named(&'static [&'static str]),
     /// Numbers in the words at the start of the line that end with a colon: process and time.
     Stamps,
@@ -48,6 +48,7 @@ impl KnownText {
                 before.split_whitespace().chain([tail]).all(|word| word.ends_with(':'))
             }
             LeftOutNumbers::Named(names) => {
+                let before = before_list(before);
                 let before = before.trim_end_matches(|letter: char| " \t=:\"([".contains(letter));
                 names.iter().any(|name| {
                     before.strip_suffix(name).is_some_and(|earlier| {
@@ -57,6 +58,14 @@ impl KnownText {
             }
         }
     }
+}
+
+/// Text up to the bracket of a list of numbers, if it ends within one.
+fn before_list(text: &str) -> &str {
+    let Some((before, list)) = text.rsplit_once('[') else { return text };
+    let is_of_numbers =
+        list.chars().all(|letter| letter.is_ascii_digit() || "+-.,eE \t".contains(letter));
+    if is_of_numbers { before } else { text }
 }
 
 #[cfg(test)]
@@ -78,6 +87,8 @@ mod tests {
         assert!(left_out(named, "write minb=12 aminb=13", "12"));
         assert!(left_out(named, "write \"minb\" : 12", "12"));
         assert!(!left_out(named, "write minb=12 aminb=13", "13"));
+        assert!(left_out(named, "write \"minb\": [0.5, 1e-3,13], 14", "13"));
+        assert!(!left_out(named, "write \"minb\": [0.5], \"maxb\": [14]", "14"));
         assert!(left_out(LeftOutNumbers::Stamps, "12: 1.5: write 13", "1.5"));
         assert!(!left_out(LeftOutNumbers::Stamps, "12: 1.5: write 13", "13"));
     }

@@ -51,7 +51,7 @@ const REPETITIONS_MOST: usize = 100_000;
 pub(super) struct GoogleBenchmarkImporter;
 
 /// Numbers that are not stored, with the reason.
-const KNOWN_TEXT: [KnownText; 2] = [
+const KNOWN_TEXT: [KnownText; 3] = [
     KnownText {
         line: "_mean\"",
         numbers: LeftOutNumbers::All,
@@ -61,6 +61,11 @@ const KNOWN_TEXT: [KnownText; 2] = [
         line: "",
         numbers: LeftOutNumbers::Named(&ENTRY_NUMBERS),
         why: "numbers of entries, and how long the program chose to measure",
+    },
+    KnownText {
+        line: "",
+        numbers: LeftOutNumbers::Named(&["load_avg", "level", "size", "num_sharing"]),
+        why: "the caches and the load of the machine are no results",
     },
 ];
 

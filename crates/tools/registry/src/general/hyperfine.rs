@@ -1,7 +1,7 @@
 //! Documents of `hyperfine --export-json`: a command is a side, and each of its runs is a trial.
 
 use std::collections::BTreeMap;
-use treering_kit::import::known_text::KnownText;
+use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -22,6 +22,22 @@ const OPENING: &str = "{\"results\":[{\"command\":";
 /// Prefix of the facts with the parameters of a command.
 const PARAMETER_PREFIX: &str = "import.parameter.";
 
+/// Numbers that are not stored, with the reason.
+const KNOWN_TEXT: [KnownText; 1] = [KnownText {
+    line: "",
+    numbers: LeftOutNumbers::Named(&[
+        "mean",
+        "stddev",
+        "median",
+        "min",
+        "max",
+        "user",
+        "system",
+        "exit_codes",
+    ]),
+    why: "statistics follow from the runs, and CPU times are means of them",
+}];
+
 /// Importer of the documents of hyperfine.
 pub(super) struct HyperfineImporter;
 
@@ -31,7 +47,7 @@ impl Importer for HyperfineImporter {
     }
 
     fn known_text(&self) -> &'static [KnownText] {
-        &[]
+        &KNOWN_TEXT
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {

@@ -96,7 +96,11 @@ pub(super) fn of_variant(variant: VariantView<'_>) -> Vec<ComparisonCaution> {
         counts.iter().map(|(code, count)| format!("{} ({count})", code.name())).collect();
     let beginning = match variant.rounds.len() {
         1 => format!("the trial of '{}' carries cautions: ", variant.name),
-        count => format!("some of the {count} trials of '{}' carry cautions: ", variant.name),
+        count => {
+            let all = counts.values().any(|of_code| *of_code == count);
+            let share = if all { "the" } else { "some of the" };
+            format!("{share} {count} trials of '{}' carry cautions: ", variant.name)
+        }
     };
     cautions.extend(of_list(Code::TrialCautions, beginning, &messages));
     cautions
