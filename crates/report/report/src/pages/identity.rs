@@ -13,6 +13,17 @@ pub(crate) fn utc(unix_ms: i64) -> String {
         .map_or_else(|_| format!("{unix_ms} ms after 1970"), |time| time.to_string())
 }
 
+/// Formats a time in UTC to the minute: `2026-11-26 16:15`.
+pub(crate) fn minute(unix_ms: i64) -> String {
+    let text = utc(unix_ms);
+    match text.split_once('T') {
+        Some((date, time)) if time.len() >= 5 && time.is_char_boundary(5) => {
+            format!("{date} {}", &time[..5])
+        }
+        _ => text,
+    }
+}
+
 /// Cell with a word for the ending of a trial, and for its exclusion; `running` if it has not
 /// ended.
 pub(crate) fn ending_word(ending: Option<&Ending>, is_excluded: bool) -> Cell {

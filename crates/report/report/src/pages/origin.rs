@@ -3,7 +3,7 @@
 
 use treering_model::{Trial, Unit};
 
-use super::identity::utc;
+use super::identity::{minute, utc};
 use crate::{Number, PageOrigin};
 
 /// Maximum number of values of a fact that are named; further ones are counted.
@@ -133,7 +133,7 @@ fn times<'t>(trials: impl Iterator<Item = &'t Trial> + Clone) -> Vec<(String, St
     if last.saturating_sub(first) > LONG_MS {
         return vec![(MEASURED.to_owned(), format!("{} to {}", day(first), day(last)))];
     }
-    let mut facts = vec![(MEASURED.to_owned(), minute(first))];
+    let mut facts = vec![(MEASURED.to_owned(), format!("{} UTC", minute(first)))];
     let count = trials.clone().count();
     if last > first {
         let seconds = last.saturating_sub(first) as f64 / 1000.0;
@@ -150,20 +150,10 @@ fn day(unix_ms: i64) -> String {
     text.split_once('T').map_or_else(|| text.clone(), |(date, _)| date.to_owned())
 }
 
-/// Formats a time in UTC to the minute: `2026-11-26 16:15 UTC`.
-fn minute(unix_ms: i64) -> String {
-    let text = utc(unix_ms);
-    match text.split_once('T') {
-        Some((date, time)) if time.len() >= 5 && time.is_char_boundary(5) => {
-            format!("{date} {} UTC", &time[..5])
-        }
-        _ => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{PageOrigin, minute};
+    use super::PageOrigin;
+    use crate::pages::identity::minute;
     use treering_model::{Fact, RunMode, Trial, TrialHeader, TrialId};
 
     fn trial(started_unix_ms: i64, facts: &[(&str, &str)]) -> Trial {

@@ -2,12 +2,12 @@
 
 use treering_model::{Ending, Metric, RunMode, TrialId, Unit};
 
-use super::identity::{duration, ending_word, in_short, utc};
+use super::identity::{duration, ending_word, in_short, minute};
 use crate::table::RowField;
 use crate::{Cell, Column, Report, Table};
 
-/// Maximum number of metrics in a row.
-const METRICS: usize = 3;
+/// Number of metrics in a row; JSON has all.
+const METRICS: usize = 1;
 
 /// A trial as listed, with data that a store has without reading tasks.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,27 +49,43 @@ pub fn page(rows: &[TrialRow]) -> Report {
         page.paragraph("The store contains no trials.");
         return page;
     }
-    page.table(Table::from_rows("trials", "", rows.iter().map(fields)));
+    let differs = DifferingColumns {
+        target: rows.iter().any(|row| row.target != rows[0].target),
+        mode: rows.iter().any(|row| row.mode != rows[0].mode),
+    };
+    page.table(Table::from_rows("trials", "", rows.iter().map(|row| fields(row, &differs))));
     page
 }
 
-fn fields(row: &TrialRow) -> Vec<RowField> {
-    let ending = ending_word(row.ending.as_ref(), row.excluded.is_some());
-    let duration = duration(row.wall_ns);
+/// Columns of a list that are left out where all trials have the same.
+struct DifferingColumns {
+    target: bool,
+    mode: bool,
+}
+
+/// Fields of a row: few enough for a line of 100 columns. JSON has all that is known of a trial.
+fn fields(row: &TrialRow, differs: &DifferingColumns) -> Vec<RowField> {
+    let took = match &row.ending {
+        Some(Ending::Completed) if row.excluded.is_none() => duration(row.wall_ns),
+        ending => ending_word(ending.as_ref(), row.excluded.is_some()),
+    };
     let metrics = Cell::some_text(&metrics(&row.metrics));
-    vec![
+    let mut fields = vec![
         RowField::text("trial", &row.short_id),
-        RowField::text("started (UTC)", utc(row.started_unix_ms)),
+        RowField::text("started (UTC)", minute(row.started_unix_ms)),
         RowField::new(Column::long_text("workload"), Cell::text(&row.workload)),
-        RowField::text("mode", row.mode.name()),
         RowField::new(Column::long_text("label"), Cell::some_text(&row.label)),
-        RowField::new(Column::long_text("target"), Cell::some_text(&row.target)),
-        RowField::new(Column::text("ending"), ending),
-        RowField::new(Column::number("duration", Unit::Seconds), duration),
-        RowField::count("phases", row.phases),
-        RowField::count("tasks", row.tasks),
+        RowField::new(Column::number("duration", Unit::Seconds), took),
         RowField::new(Column::long_text("primary metrics"), metrics),
-    ]
+    ];
+    if differs.mode {
+        fields.push(RowField::text("mode", row.mode.name()));
+    }
+    if differs.target {
+        let target = Cell::some_text(&row.target);
+        fields.push(RowField::new(Column::long_text("target"), target));
+    }
+    fields
 }
 
 fn metrics(metrics: &[Metric]) -> String {
