@@ -19,7 +19,8 @@ use cases::{Case, Scatter, Shape};
 use counts::{CountCase, CountShape};
 use methods::Method;
 use treering_stats::{
-    HistoryPoint, NOISE_PLAN, SHIFT_PLAN, ShiftPlan, count_scale, level_shifts, newest_differs,
+    HistoryPoint, NOISE_PLAN, SHIFT_PLAN, ShiftPlan, count_scale, history_memory, level_shifts,
+    newest_differs,
     noise_shift,
 };
 
@@ -183,6 +184,28 @@ fn a_second_point_of_a_new_level_is_as_suspect_as_the_first() {
             println!("{}: {quiet} of 400", Case::quiet(points, scatter).name());
             assert!(quiet <= 24, "{points}: {quiet} of 400");
         }
+    }
+}
+
+#[test]
+fn memories_as_strong_as_the_page_names_are_seen_in_four_of_five_series() {
+    for (points, named) in [(30, 0.97), (60, 0.69), (200, 0.38)] {
+        let seen = |phi: f64| {
+            let is_seen = |seed: &u64| {
+                let values = Case::quiet(points, Scatter::Memory(phi)).draw(*seed).values;
+                let point = |value: &f64| HistoryPoint { value: *value, standard_error: 0.0 };
+                let points: Vec<HistoryPoint> = values.iter().map(point).collect();
+                let shifts = level_shifts(&points, &SHIFT_PLAN).expect("the values are finite");
+                let starts: Vec<usize> = shifts.iter().map(|shift| shift.index).collect();
+                let memory = history_memory(&points, &starts).expect("the points differ");
+                assert!((memory.seen_from - named).abs() < 0.01, "{memory:?}");
+                memory.is_seen
+            };
+            (0..400).filter(is_seen).count()
+        };
+        let (with, without) = (seen(named), seen(0.0));
+        println!("{points} points: {with} of 400 with a memory of {named}, {without} without");
+        assert!(with >= 290 && without <= 32, "{points}: {with} and {without} of 400");
     }
 }
 

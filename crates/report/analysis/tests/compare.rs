@@ -407,13 +407,15 @@ fn different_parameters_are_reported_and_not_paired() {
     // If some trials match, the others are left out.
     other.trials.extend(variant_of("b", 1, &[100.0; 6]).trials);
     let mut both = base.clone();
-    let outcome = compare(&base, std::slice::from_ref(&other), &ComparisonTerms::default()).unwrap();
+    let outcome =
+        compare(&base, std::slice::from_ref(&other), &ComparisonTerms::default()).unwrap();
     assert!(outcome.cautions[0].message.ends_with("6 trials with other parameters are left out"));
     both.trials.extend(variant_of("a", 2, &[100.0; 6]).trials.into_iter().map(|mut trial| {
         trial.beginning.parameters[0].1 = "90".to_owned();
         trial
     }));
-    let left_out = compare(&both, std::slice::from_ref(&other), &ComparisonTerms::default()).unwrap();
+    let left_out =
+        compare(&both, std::slice::from_ref(&other), &ComparisonTerms::default()).unwrap();
     let said = "12 trials with other parameters are left out; the nearest: runs is 90 in 'a' and \
                 60 in 'b'; `--ignore runs` compares them nevertheless";
     assert!(left_out.cautions[0].message.ends_with(said), "{:?}", left_out.cautions);

@@ -454,11 +454,7 @@ pub fn newest_differs(level: &[HistoryPoint], smallest_scatter: f64) -> Option<N
 }
 
 /// Compares a value with the points before it, as a prediction from them.
-fn out_of_line(
-    value: f64,
-    others: &[HistoryPoint],
-    smallest_scatter: f64,
-) -> Option<NewestPoint> {
+fn out_of_line(value: f64, others: &[HistoryPoint], smallest_scatter: f64) -> Option<NewestPoint> {
     if others.len() < FEWEST_BEFORE_NEWEST {
         return None;
     }

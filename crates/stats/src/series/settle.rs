@@ -30,8 +30,8 @@ impl RoundsNeeded {
 /// are equally probable beforehand.
 const TYPICAL_CHANCE: f64 = 0.5;
 
-/// Mean chance to settle it with the pessimistic number, if the difference that is hardest to settle
-/// is as probable beforehand as this many times the others together.
+/// Mean chance to settle it with the pessimistic number, if the difference that is hardest to
+/// settle is as probable beforehand as this many times the others together.
 const PESSIMISTIC_CHANCE: f64 = 0.9;
 const WEIGHT_OF_HARDEST: f64 = 3.0;
 

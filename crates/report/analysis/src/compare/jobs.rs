@@ -184,7 +184,8 @@ fn of_workload<'t>(
     let left_out = counted(&base) + counted(&other) - used;
     if left_out > 0 {
         let mut message = format!("{label}: {left_out} trials with other parameters are left out");
-        let is_paired = |group: &TrialGroup<'t>| pairs.iter().any(|(base, _)| std::ptr::eq(*base, group));
+        let is_paired =
+            |group: &TrialGroup<'t>| pairs.iter().any(|(base, _)| std::ptr::eq(*base, group));
         let alone = base.iter().filter(|group| !is_paired(group)).collect();
         message += &nearest_difference((alone, free), names).unwrap_or_default();
         cautions.push(ComparisonCaution::new(Code::ParametersDiffer, message));

@@ -13,6 +13,9 @@ use crate::noise::SeededNoise;
 /// A trial of the contender (`true`) or the baseline, with its value.
 type PlantedTrial = (bool, f64);
 
+/// Name, trials, unit, the gate's answer, and cautions among those that stop it.
+type PlantedCase = (&'static str, Vec<PlantedTrial>, Unit, Gate, &'static [Code]);
+
 /// Rounds in random order, with the value of each side in each round.
 fn rounds(
     count: u32,
@@ -104,7 +107,7 @@ fn planted_campaigns_have_the_answer_of_their_kind() {
     let zero_to_few = |new: bool, _: u32, noise: &mut SeededNoise| {
         if new { either(3.0, 5.0, noise) } else { 0.0 }
     };
-    let cases: [(&str, Vec<PlantedTrial>, Unit, Gate, &[Code]); 17] = [
+    let cases: [PlantedCase; 17] = [
         ("equal times", rounds(10, noise, |_, _, _| 100.0), Unit::Seconds, Gate::Pass, &[]),
         (
             "coarse clocks",
@@ -132,9 +135,7 @@ fn planted_campaigns_have_the_answer_of_their_kind() {
         ),
         (
             "stalls of both sides at once",
-            rounds(12, noise, |_, round, noise| {
-                normal(noise) * if round == 3 { 5.0 } else { 1.0 }
-            }),
+            rounds(12, noise, |_, round, noise| normal(noise) * if round == 3 { 5.0 } else { 1.0 }),
             Unit::Seconds,
             Gate::Pass,
             &[],
