@@ -20,8 +20,7 @@ use counts::{CountCase, CountShape};
 use methods::Method;
 use treering_stats::{
     HistoryPoint, NOISE_PLAN, SHIFT_PLAN, ShiftPlan, count_scale, history_memory, level_shifts,
-    newest_differs,
-    noise_shift,
+    newest_differs, noise_shift,
 };
 
 /// Number of edges found within two points, and of series with a detected shift.

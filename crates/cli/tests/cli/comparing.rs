@@ -408,7 +408,12 @@ fn a_gate_on_an_odd_table_has_the_exit_code_of_its_kind() {
             1,
             "worse",
         ),
-        ("one-time", |_, side, ms, _| format!("2026-04-03,{side},m,{ms},ms,lower"), 5, "not_interleaved"),
+        (
+            "one-time",
+            |_, side, ms, _| format!("2026-04-03,{side},m,{ms},ms,lower"),
+            5,
+            "not_interleaved",
+        ),
         (
             "two-spellings",
             |number, side, ms, at| {
