@@ -7,6 +7,7 @@
 //! The arguments are the number of campaigns of each setting, and part of its name.
 
 #![expect(clippy::disallowed_macros, reason = "an example prints its tables")]
+#![expect(clippy::disallowed_methods, reason = "an example reads its arguments")]
 #![expect(clippy::unwrap_used, reason = "a table has all of its cells or none")]
 
 mod campaign;
