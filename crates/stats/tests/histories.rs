@@ -1,5 +1,6 @@
 //! Simulated histories with known truth and fixed seeds: a small part of the tables in
 //! `docs/evidence/history.md`.
+#![expect(clippy::disallowed_macros, reason = "the figures are those of docs/evidence/history.md")]
 
 #[expect(dead_code, reason = "the examples draw more kinds of series")]
 #[path = "../examples/shifts/cases.rs"]
@@ -18,8 +19,8 @@ use cases::{Case, Scatter, Shape};
 use counts::{CountCase, CountShape};
 use methods::Method;
 use treering_stats::{
-    HistoryPoint, NOISE_PLAN, SHIFT_PLAN, ShiftPlan, count_scale, level_shifts, newest_differs,
-    noise_shift,
+    HistoryPoint, NOISE_PLAN, SHIFT_PLAN, ShiftPlan, count_scale, history_memory, level_shifts,
+    newest_differs, noise_shift,
 };
 
 /// Number of edges found within two points, and of series with a detected shift.
@@ -132,16 +133,21 @@ fn points_with_a_memory_seldom_have_levels() {
     }
 }
 
-/// Series whose newest point is suspect at a p-value of .03.
+/// Series whose newest point is suspect at a p-value of .03, or in a new level of three points.
 fn suspects(points: usize, series: u64, change: impl Fn(&mut [f64])) -> usize {
+    suspects_of(&Case::quiet(points, Scatter::Normal), series, change)
+}
+
+fn suspects_of(case: &Case, series: u64, change: impl Fn(&mut [f64])) -> usize {
     let is_suspect = |seed: &u64| {
-        let mut values = Case::quiet(points, Scatter::Normal).draw(*seed).values;
+        let mut values = case.draw(*seed).values;
         change(&mut values);
         let point = |value: &f64| HistoryPoint { value: *value, standard_error: 0.0 };
         let points: Vec<HistoryPoint> = values.iter().map(point).collect();
         let shifts = level_shifts(&points, &SHIFT_PLAN).expect("the values are finite");
         let level = shifts.last().map_or(0, |shift| shift.index);
-        newest_differs(&points[level..], 0.0).is_some_and(|newest| newest.p_value <= 0.03)
+        points.len() - level == 3
+            || newest_differs(&points[level..], 0.0).is_some_and(|newest| newest.p_value <= 0.03)
     };
     (0..series).filter(is_suspect).count()
 }
@@ -157,6 +163,49 @@ fn newest_points_are_judged_by_the_noise_of_today() {
     }
     let found = suspects(60, 400, |values| values[59] += 6.0 * 0.05);
     assert!(found >= 390, "six standard deviations away: {found} of 400");
+}
+
+/// Regression: a second point as far out as the first was judged by the scatter that the first one
+/// made, so that a gate passed between the first and the third point of a new level.
+#[test]
+fn a_second_point_of_a_new_level_is_as_suspect_as_the_first() {
+    for points in [12, 25, 60, 200] {
+        let raised = |values: &mut [f64]| {
+            let from = values.len() - 2;
+            values[from..].iter_mut().for_each(|value| *value += 8.0 * 0.05);
+        };
+        let found = suspects(points, 400, raised);
+        let quiet = suspects(points, 400, |_| {});
+        println!("{points} points: {found} of 400 with a new level, {quiet} without");
+        assert!(found >= 380 && quiet <= 20, "{points}: {found} and {quiet} of 400");
+        for scatter in [Scatter::HeavyTailed, Scatter::Skewed, Scatter::LogNormal] {
+            let quiet = suspects_of(&Case::quiet(points, scatter), 400, |_| {});
+            println!("{}: {quiet} of 400", Case::quiet(points, scatter).name());
+            assert!(quiet <= 24, "{points}: {quiet} of 400");
+        }
+    }
+}
+
+#[test]
+fn memories_as_strong_as_the_page_names_are_seen_in_four_of_five_series() {
+    for (points, named) in [(30, 0.97), (60, 0.69), (200, 0.38)] {
+        let seen = |phi: f64| {
+            let is_seen = |seed: &u64| {
+                let values = Case::quiet(points, Scatter::Memory(phi)).draw(*seed).values;
+                let point = |value: &f64| HistoryPoint { value: *value, standard_error: 0.0 };
+                let points: Vec<HistoryPoint> = values.iter().map(point).collect();
+                let shifts = level_shifts(&points, &SHIFT_PLAN).expect("the values are finite");
+                let starts: Vec<usize> = shifts.iter().map(|shift| shift.index).collect();
+                let memory = history_memory(&points, &starts).expect("the points differ");
+                assert!((memory.seen_from - named).abs() < 0.01, "{memory:?}");
+                memory.is_seen
+            };
+            (0..400).filter(is_seen).count()
+        };
+        let (with, without) = (seen(named), seen(0.0));
+        println!("{points} points: {with} of 400 with a memory of {named}, {without} without");
+        assert!(with >= 290 && without <= 32, "{points}: {with} and {without} of 400");
+    }
 }
 
 #[test]

@@ -374,3 +374,86 @@ fn a_brief_page_fits_a_mail_and_no_width_breaks_words_or_tables() {
         assert!(text.lines().all(|line| line.chars().count() <= 72), "{text}");
     }
 }
+
+/// Odd tables of two sides with ten rounds, each with the gate's exit code and what it says. A row
+/// is made from its number, its side and its time without noise: the contender takes 30 % longer.
+#[test]
+fn a_gate_on_an_odd_table_has_the_exit_code_of_its_kind() {
+    let header = "time,label,metric,value,unit,direction";
+    // The sides take turns in going first, and no two values are equal.
+    let row = |number: usize| {
+        let (round, is_first) = (number / 2, number.is_multiple_of(2));
+        let is_new = is_first == (round % 2 == 1);
+        let scatter = 1.0 + (number * number * 37 % 29) as f64 / 2900.0;
+        (if is_new { "new" } else { "old" }, if is_new { 130.0 } else { 100.0 } * scatter)
+    };
+    let time = |number: usize| format!("2026-04-03T10:{number:02}:00Z");
+    type Row = fn(usize, &str, f64, String) -> String;
+    let cases: [(&str, Row, i32, &str); 7] = [
+        ("plain", |_, side, ms, at| format!("{at},{side},m,{ms},ms,lower"), 1, "worse"),
+        (
+            "two-units",
+            |_, side, ms, at| match side {
+                "old" => format!("{at},old,m,{ms},ms,lower"),
+                _ => format!("{at},new,m,{},s,lower", ms / 1000.0),
+            },
+            1,
+            "worse",
+        ),
+        (
+            "rows-from-last-to-first",
+            |number, side, ms, _| {
+                format!("2026-04-03T10:{:02}:00Z,{side},m,{ms},ms,lower", 19 - number)
+            },
+            1,
+            "worse",
+        ),
+        (
+            "one-time",
+            |_, side, ms, _| format!("2026-04-03,{side},m,{ms},ms,lower"),
+            5,
+            "not_interleaved",
+        ),
+        (
+            "two-spellings",
+            |number, side, ms, at| {
+                let side = if side == "new" && number % 3 == 0 { "New" } else { side };
+                format!("{at},{side},m,{ms},ms,lower")
+            },
+            5,
+            "unpaired",
+        ),
+        (
+            "two-directions",
+            |_, side, ms, at| {
+                let better = if side == "new" { "higher" } else { "lower" };
+                format!("{at},{side},m,{ms},ms,{better}")
+            },
+            2,
+            "no trial has the label 'new'",
+        ),
+        (
+            "no-numbers",
+            |_, side, ms, at| {
+                let value = if side == "new" { "inf".to_owned() } else { ms.to_string() };
+                format!("{at},{side},m,{value},ms,lower")
+            },
+            2,
+            "no trial has the label 'new'",
+        ),
+    ];
+    for (name, row_of, code, said) in cases {
+        let program = program();
+        let rows = (0..20).map(|number| {
+            let (side, ms) = row(number);
+            row_of(number, side, ms, time(number))
+        });
+        let text = [header.to_owned()].into_iter().chain(rows).collect::<Vec<_>>().join("\n");
+        let table = format!("{name}.csv");
+        std::fs::write(program.home().join(&table), text).unwrap();
+        program.run(["import", table.as_str()]).ends_with(0);
+        let gate = ["report", "--baseline", "old", "--contender", "new", "--gate", "--brief"];
+        let answer = program.run(gate).ends_with(code);
+        assert!(answer.stderr.contains(said), "{name}: {answer}");
+    }
+}

@@ -33,7 +33,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::handed::{HandedTrial, RanksTrial};
 use crate::host::{Host, PlanOptions, RecordedTrial, ResultStore};
 use crate::messages::warn_of_plan;
-use crate::plan::{Plan, PlannedJob, function_names};
+use crate::plan::{Plan, PlannedJob, Stopping, function_names};
 use crate::stage::Stage;
 use crate::trial::beginning::{beginning, occupy};
 use crate::trial::{Recipients, WithSources, sources, unrecorded};
@@ -330,7 +330,11 @@ impl<'a> Runner<'a> {
     fn progress(&self) -> String {
         let done = self.finished.done.len();
         if self.ran == 0 {
-            return format!("trial {} of {}", done + 1, self.all);
+            // With a limit of time, the number of trials is unknown until one has run.
+            return match self.plan.stopping {
+                Stopping::Time { .. } => format!("trial {}", done + 1),
+                _ => format!("trial {} of {}", done + 1, self.all),
+            };
         }
         let each = self.began.elapsed().as_secs_f64() / self.ran as f64;
         let all = expected_cells(self.plan, each).min(self.all).max(done + 1);

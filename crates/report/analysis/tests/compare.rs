@@ -402,10 +402,23 @@ fn different_parameters_are_reported_and_not_paired() {
     let outcome =
         compare(&base, std::slice::from_ref(&other), &ComparisonTerms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::ParametersDiffer, Code::Unpaired]);
-    assert!(outcome.cautions[0].message.contains("runs is 30 in 'a' and 60 in 'b'"));
+    let said = "runs is 30 in 'a' and 60 in 'b'; `--ignore runs` if that is meant";
+    assert!(outcome.cautions[0].message.ends_with(said), "{:?}", outcome.cautions);
     // If some trials match, the others are left out.
     other.trials.extend(variant_of("b", 1, &[100.0; 6]).trials);
-    let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
+    let mut both = base.clone();
+    let outcome =
+        compare(&base, std::slice::from_ref(&other), &ComparisonTerms::default()).unwrap();
+    assert!(outcome.cautions[0].message.ends_with("6 trials with other parameters are left out"));
+    both.trials.extend(variant_of("a", 2, &[100.0; 6]).trials.into_iter().map(|mut trial| {
+        trial.beginning.parameters[0].1 = "90".to_owned();
+        trial
+    }));
+    let left_out =
+        compare(&both, std::slice::from_ref(&other), &ComparisonTerms::default()).unwrap();
+    let said = "12 trials with other parameters are left out; the nearest: runs is 90 in 'a' and \
+                60 in 'b'; `--ignore runs` compares them nevertheless";
+    assert!(left_out.cautions[0].message.ends_with(said), "{:?}", left_out.cautions);
     assert_eq!(codes(&outcome), [Code::ParametersDiffer]);
     assert_eq!(score(&outcome).pairs(), 6);
 }

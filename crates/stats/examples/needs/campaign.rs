@@ -2,7 +2,7 @@
 
 use treering_stats::{
     ALPHA, Comparison, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding,
-    LOG_RATIO_RESOLUTION, RoundsNeeded, Scale, compare_paired, holm, judge_family,
+    LOG_RATIO_RESOLUTION, MOST_ROUNDS, RoundsNeeded, Scale, compare_paired, holm, judge_family,
     level_of_next_look, signed_rank_at,
 };
 
@@ -10,8 +10,9 @@ use treering_stats::{
 pub(crate) const MARGIN: f64 = 0.03;
 /// Rounds after which campaigns are judged first.
 pub(crate) const FIRST_ROUNDS: u32 = 12;
-/// True log ratios, in units of the threshold: none, at the threshold, and so on to 34 %.
-pub(crate) const EFFECTS: [f64; 5] = [0.0, 1.0, 2.0, 5.0, 10.0];
+/// True log ratios, in units of the threshold: none, half of it, at the threshold, and so on to
+/// 34 %.
+pub(crate) const EFFECTS: [f64; 6] = [0.0, 0.5, 1.0, 2.0, 5.0, 10.0];
 /// Coefficients of variation of a run.
 pub(crate) const VARIATIONS: [f64; 4] = [0.02, 0.05, 0.1, 0.3];
 #[derive(Clone, Copy, Debug)]
@@ -210,5 +211,18 @@ pub(crate) fn settled_by(
     noise: &mut SeededNoise,
 ) -> usize {
     let settled = |unclear: &mut UnclearCampaign| unclear.campaign.is_settled(rounds, noise);
+    campaigns.iter_mut().map(settled).filter(|settled| *settled).count()
+}
+
+/// Number of the campaigns that their own larger numbers settle. Where that number is above the
+/// largest that is told, this largest one is used.
+pub(crate) fn settled_by_larger(
+    campaigns: &mut [UnclearCampaign],
+    noise: &mut SeededNoise,
+) -> usize {
+    let settled = |unclear: &mut UnclearCampaign| {
+        let most = unclear.needed.pessimistic.unwrap_or(MOST_ROUNDS);
+        unclear.campaign.is_settled(most, noise)
+    };
     campaigns.iter_mut().map(settled).filter(|settled| *settled).count()
 }

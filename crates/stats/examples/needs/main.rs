@@ -2,15 +2,19 @@
 //! them, and how many of them the told ones settle: the tables of `docs/evidence/rounds.md`.
 //!
 //!     cargo run --release -p treering-stats --example needs
+//!     cargo run --release -p treering-stats --example needs 3000 'OneSideStalls 0.05'
+//!
+//! The arguments are the number of campaigns of each setting, and part of its name.
 
 #![expect(clippy::disallowed_macros, reason = "an example prints its tables")]
+#![expect(clippy::disallowed_methods, reason = "an example reads its arguments")]
 #![expect(clippy::unwrap_used, reason = "a table has all of its cells or none")]
 
 mod campaign;
 
 use campaign::{
     CampaignSetting, EFFECTS, FIRST_ROUNDS, MARGIN, NoiseKind, SeededNoise, UnclearCampaign,
-    VARIATIONS, median_typical, settled_by, unclear,
+    VARIATIONS, median_typical, settled_by, settled_by_larger, unclear,
 };
 
 /// Metrics corrected together.
@@ -28,26 +32,20 @@ struct NeedsCell {
     /// Median of the typical further rounds, and the fewest that settle four of five.
     typical: u32,
     enough: Option<u32>,
-    /// Campaigns that the larger number settles, of those that have one.
+    /// Campaigns that the larger number settles.
     settled: usize,
-    told: usize,
 }
 
 impl NeedsCell {
-    fn new(setting: CampaignSetting, noise: &mut SeededNoise) -> Option<Self> {
-        let mut campaigns = unclear(setting, CAMPAIGNS, noise);
+    fn new(setting: CampaignSetting, begun: usize, noise: &mut SeededNoise) -> Option<Self> {
+        let mut campaigns = unclear(setting, begun, noise);
         if campaigns.len() < FEWEST {
             return None;
         }
         let enough = enough(&mut campaigns, noise);
-        let (mut settled, mut told) = (0, 0);
-        for unclear in &mut campaigns {
-            let Some(most) = unclear.needed.pessimistic else { continue };
-            told += 1;
-            settled += usize::from(unclear.campaign.is_settled(most, noise));
-        }
+        let settled = settled_by_larger(&mut campaigns, noise);
         let typical = median_typical(&campaigns) - FIRST_ROUNDS;
-        Some(Self { unclear: campaigns.len(), typical, enough, settled, told })
+        Some(Self { unclear: campaigns.len(), typical, enough, settled })
     }
 
     /// Typical further rounds over those that are enough.
@@ -69,17 +67,26 @@ fn enough(campaigns: &mut [UnclearCampaign], noise: &mut SeededNoise) -> Option<
 }
 
 fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let begun = arguments.next().map_or(CAMPAIGNS, |count| count.parse().unwrap());
+    let part = arguments.next().unwrap_or_default();
     println!("| a run varies by | noise | family | {} |", EFFECTS.map(percent).join(" | "));
     println!("|---|---|---|{}", "---|".repeat(EFFECTS.len()));
     let mut ratios: Vec<f64> = Vec::new();
+    let mut seldom_settled = 0;
     for kind in NoiseKind::ALL {
         for variation in VARIATIONS {
+            if !format!("{kind:?} {variation}").contains(&part) {
+                continue;
+            }
             for family in FAMILIES {
                 let cells = EFFECTS.map(|effect| {
                     let effect = effect * MARGIN.ln_1p();
                     let setting = CampaignSetting { family, kind, variation, effect };
-                    NeedsCell::new(setting, &mut SeededNoise(7 + family as u64))
+                    NeedsCell::new(setting, begun, &mut SeededNoise(7 + family as u64))
                 });
+                let is_seldom = |cell: &&NeedsCell| cell.settled * 5 < cell.unclear * 4;
+                seldom_settled += cells.iter().flatten().filter(is_seldom).count();
                 ratios.extend(cells.iter().flatten().filter_map(NeedsCell::ratio));
                 let texts: Vec<String> = cells.iter().map(|cell| text(cell.as_ref())).collect();
                 println!("| {variation} | {kind:?} | {family} | {} |", texts.join(" | "));
@@ -90,10 +97,11 @@ fn main() {
     let above = ratios.iter().filter(|ratio| **ratio > 2.0).count();
     let largest = ratios.last().unwrap();
     println!("\n{} cells, largest ratio {largest:.1}, above 2: {above}", ratios.len());
+    println!("cells in which the larger number settles fewer than four of five: {seldom_settled}");
 }
 
 fn percent(effect: f64) -> String {
-    format!("{:.0} %", 100.0 * (effect * MARGIN.ln_1p()).exp_m1())
+    format!("{:.1} %", 100.0 * (effect * MARGIN.ln_1p()).exp_m1())
 }
 
 /// Table cell: further rounds that suffice typically and nearly always, the share of campaigns
@@ -101,6 +109,6 @@ fn percent(effect: f64) -> String {
 fn text(cell: Option<&NeedsCell>) -> String {
     let Some(cell) = cell else { return "–".to_owned() };
     let enough = cell.enough.map_or_else(|| "?".to_owned(), |enough| enough.to_string());
-    let share = 100 * cell.settled / cell.told.max(1);
+    let share = 100 * cell.settled / cell.unclear;
     format!("{} of {enough}; {share} of {}", cell.typical, cell.unclear)
 }

@@ -437,15 +437,31 @@ pub struct NewestPoint {
 /// The scatter may have grown: the point has to be out of line with all others, with their newer
 /// half and with the newest few. Where another point is as far out, no p-value is below that of the
 /// ranks of the distances, which holds for any shape of the noise.
+///
+/// Two points may have begun a new level, and the first would then hide the second: so the last two
+/// are also compared with the others together, by the one that is nearer to them.
 pub fn newest_differs(level: &[HistoryPoint], smallest_scatter: f64) -> Option<NewestPoint> {
     let (newest, others) = level.split_last()?;
+    let alone = out_of_line(newest.value, others, smallest_scatter)?;
+    let both = others.split_last().and_then(|(previous, others)| {
+        let of_previous = out_of_line(previous.value, others, smallest_scatter)?;
+        let of_newest = out_of_line(newest.value, others, smallest_scatter)?;
+        let is_same_side = of_previous.change * of_newest.change > 0.0;
+        let p_value = of_previous.p_value.max(of_newest.p_value);
+        is_same_side.then_some(NewestPoint { p_value, ..of_newest })
+    });
+    Some(both.filter(|both| both.p_value < alone.p_value).unwrap_or(alone))
+}
+
+/// Compares a value with the points before it, as a prediction from them.
+fn out_of_line(value: f64, others: &[HistoryPoint], smallest_scatter: f64) -> Option<NewestPoint> {
     if others.len() < FEWEST_BEFORE_NEWEST {
         return None;
     }
     let others: Vec<WeightedPoint> =
         others.iter().map(|p| WeightedPoint { value: p.value, weight: 1.0 }).collect();
     let mean = LevelEstimate::from_points(&others, smallest_scatter).mean;
-    let change = newest.value - mean;
+    let change = value - mean;
     let prediction = |count: usize| -> Option<f64> {
         let part = others.get(others.len() - count..)?;
         let freedom = part.len() as f64 - 1.0;
@@ -626,6 +642,11 @@ mod tests {
         level[19].value = 9.0;
         let newest = newest_differs(&level, 0.0).unwrap();
         assert!(newest.p_value < 1e-4 && (newest.change - 9.0).abs() < 1.0, "{newest:?}");
+        level[18].value = 9.5;
+        let second = newest_differs(&level, 0.0).unwrap();
+        assert!(second.p_value < 1e-3 && (second.change - 9.0).abs() < 1.0, "{second:?}");
+        level[18].value = -9.5;
+        assert!(newest_differs(&level, 0.0).unwrap().p_value > 0.05, "on both sides");
         assert_eq!(newest_differs(&level[..3], 0.0), None);
         assert_eq!(newest_differs(&points(9, |_| 1.0), 0.0), None, "no scatter, no prediction");
     }

@@ -81,7 +81,7 @@ pub struct SeriesMemory {
     pub correlation: f64,
     /// True if the estimate is significant: independent points reach it in at most 5 of 100 series.
     pub is_seen: bool,
-    /// Smallest correlation that is detected in 80 of 100 series of this length.
+    /// Smallest correlation that is detected in 80 of 100 series of this length; 1 if none is.
     pub seen_from: f64,
 }
 

@@ -30,10 +30,10 @@ impl RoundsNeeded {
 /// are equally probable beforehand.
 const TYPICAL_CHANCE: f64 = 0.5;
 
-/// Mean chance to settle it with the pessimistic number, if no difference at all is as probable
-/// beforehand as this many times the others together.
+/// Mean chance to settle it with the pessimistic number, if the difference that is hardest to
+/// settle is as probable beforehand as this many times the others together.
 const PESSIMISTIC_CHANCE: f64 = 0.9;
-const WEIGHT_OF_NONE: f64 = 1.0;
+const WEIGHT_OF_HARDEST: f64 = 3.0;
 
 /// Number of values of the true noise over which the chance is averaged.
 const NOISES: u32 = 12;
@@ -73,7 +73,7 @@ impl UnclearComparison {
             self.chance(rounds, &noises, quantiles, 0.0) >= TYPICAL_CHANCE
         })?;
         let pessimistic = fewest_rounds(typical, |rounds| {
-            self.chance(rounds, &noises, quantiles, WEIGHT_OF_NONE) >= PESSIMISTIC_CHANCE
+            self.chance(rounds, &noises, quantiles, WEIGHT_OF_HARDEST) >= PESSIMISTIC_CHANCE
         });
         Some(RoundsNeeded { typical, pessimistic })
     }
@@ -93,9 +93,17 @@ impl UnclearComparison {
 
     /// Mean chance that the comparison finds a difference or excludes one once it has `rounds`
     /// rounds, of which those so far are known. `quantiles` are the normal quantiles of both tests,
-    /// `weight_of_none` is the weight of no difference at all beside all other differences.
-    fn chance(&self, rounds: u32, noises: &[f64], quantiles: [f64; 2], weight_of_none: f64) -> f64 {
+    /// `weight_of_hardest` is the weight of half the threshold beside all other differences: both
+    /// tests take longest there.
+    fn chance(
+        &self,
+        rounds: u32,
+        noises: &[f64],
+        quantiles: [f64; 2],
+        weight_of_hardest: f64,
+    ) -> f64 {
         let (seen, all) = (f64::from(self.rounds), f64::from(rounds));
+        let hardest = (self.margin / 2.0).copysign(self.effect);
         let [difference_quantile, equivalence_quantile] =
             quantiles.map(|normal| student_quantile(normal, all - 1.0));
         let of_noise = |noise: &f64| {
@@ -114,10 +122,12 @@ impl UnclearComparison {
             };
             let open = (1.0 / seen - 1.0 / all).max(0.0);
             let any = outside(self.effect, noise * open.sqrt());
-            let none = outside(self.effect * seen / all, noise * (open * seen / all).sqrt());
-            let distance = self.effect * seen.sqrt() / noise;
-            let weight = weight_of_none * (-distance * distance / 2.0).exp();
-            (any + weight * none) / (1.0 + weight)
+            let beside = self.effect - hardest;
+            let at_hardest =
+                outside(hardest + beside * seen / all, noise * (open * seen / all).sqrt());
+            let distance = beside * seen.sqrt() / noise;
+            let weight = weight_of_hardest * (-distance * distance / 2.0).exp();
+            (any + weight * at_hardest) / (1.0 + weight)
         };
         noises.iter().map(of_noise).sum::<f64>() / noises.len() as f64
     }

@@ -161,17 +161,21 @@ fn of_workload<'t>(
                 cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
                 return Vec::new();
             }
-            let message = format!(
-                "{label}: {}",
-                differing(&base.parameters, &other.parameters, names).join(", ")
-            );
+            let said = differing(&base.parameters, &other.parameters, names).join(", ");
+            let mut message = format!("{label}: {said}");
+            let ignored = differing_names(&base.parameters, &other.parameters);
+            if !ignored.is_empty() {
+                let option = quoted(&ignored.join(","));
+                message += &format!("; `--ignore {option}` if that is meant");
+            }
             cautions.push(ComparisonCaution::new(Code::ParametersDiffer, message));
             let rounds = unpaired(&base.trials, &other.trials);
             return vec![ComparedJob { workload, mode, name: String::new(), rounds }];
         }
         let mut message =
             format!("{label}: no trial of one variant has the parameters of the other");
-        message += &nearest_difference(&base, &other, names).unwrap_or_default();
+        let sides = (base.iter().collect(), other.iter().collect());
+        message += &nearest_difference(sides, names).unwrap_or_default();
         cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
         return Vec::new();
     }
@@ -179,7 +183,11 @@ fn of_workload<'t>(
     let used: usize = pairs.iter().map(|(b, o)| b.trials.len() + o.trials.len()).sum();
     let left_out = counted(&base) + counted(&other) - used;
     if left_out > 0 {
-        let message = format!("{label}: {left_out} trials with other parameters are left out");
+        let mut message = format!("{label}: {left_out} trials with other parameters are left out");
+        let is_paired =
+            |group: &TrialGroup<'t>| pairs.iter().any(|(base, _)| std::ptr::eq(*base, group));
+        let alone = base.iter().filter(|group| !is_paired(group)).collect();
+        message += &nearest_difference((alone, free), names).unwrap_or_default();
         cautions.push(ComparisonCaution::new(Code::ParametersDiffer, message));
     }
     let compared: Vec<&TrialGroup<'t>> = pairs.iter().map(|(group, _)| *group).collect();
@@ -257,11 +265,10 @@ fn whole<'t>(trials: Vec<&'t Trial>) -> Vec<TrialGroup<'t>> {
 /// Describes the differences of the two groups that differ in the fewest parameters, with the
 /// option that compares them all the same.
 fn nearest_difference(
-    base: &[TrialGroup<'_>],
-    other: &[TrialGroup<'_>],
+    (base, other): (Vec<&TrialGroup<'_>>, Vec<&TrialGroup<'_>>),
     names: (&str, &str),
 ) -> Option<String> {
-    let pairs = base.iter().flat_map(|left| other.iter().map(move |right| (left, right)));
+    let pairs = base.iter().flat_map(|left| other.iter().map(move |right| (*left, *right)));
     let ((left, right), differing_names) = pairs
         .map(|(left, right)| ((left, right), differing_names(&left.parameters, &right.parameters)))
         .filter(|(_, differing)| !differing.is_empty())

@@ -7,6 +7,7 @@ mod declared;
 mod facts;
 mod invalid;
 mod noise;
+mod planted;
 mod pools;
 mod second_look;
 mod settings;

@@ -200,7 +200,13 @@ fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> Str
     }
     if needs {
         note += " needs: about how many more rounds a verdict needs, typically and, in four of five \
-                 cases, at most.";
+                 cases, at most";
+        let is_wide = |c: &&MetricComparison| {
+            c.more_rounds().is_some_and(|more| !more_rounds(more).1.is_empty())
+        };
+        let many = " (many: more than twenty times as many)";
+        note += if comparisons.iter().any(is_wide) { many } else { "" };
+        note += ".";
     }
     note
 }
@@ -413,7 +419,7 @@ pub(super) fn more_rounds(more: RoundsNeeded) -> (String, &'static str) {
 fn rounds_needed(comparison: &MetricComparison) -> Cell {
     let text = |more| {
         let (count, tail) = more_rounds(more);
-        Cell::text(format!("+{count}{tail}"))
+        Cell::text(format!("+{count}{}", if tail.is_empty() { "" } else { "-many" }))
     };
     comparison.more_rounds().map_or(Cell::Missing, text)
 }

@@ -401,7 +401,12 @@ fn notes(page: &mut Report, history: &History, view: &HistoryView<'_>) {
     }
     let memories = history.series.iter().filter_map(|series| series.memory);
     let seen_from = memories.map(|memory| memory.seen_from).fold(0.0, f64::max);
-    if seen_from > 0.0 {
+    if seen_from >= 1.0 {
+        page.note(
+            "Correlations of neighbouring points, however strong, may remain unseen in series as \
+             short as these; they make changes be found too often.",
+        );
+    } else if seen_from > 0.0 {
         page.note(format!(
             "Correlations of neighbouring points below {seen_from:.2} may remain unseen in series \
              as short as these; they make changes be found too often."
