@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use treering_guest::{GuestMachine, InitError};
 use treering_lab::filesystems::mount_options;
 use treering_lab::{Lab, LabDevice, LabError, MountedVolume, SettingsInForce, drop_and_verify};
-use treering_model::filesystems::{Filesystem, by_name};
 use treering_model::SecondDevice;
+use treering_model::filesystems::{Filesystem, by_name};
 use treering_script::{Settings, Workload};
 use treering_sys::{MountOptions, explain_mount, mount, unmount};
 

@@ -512,7 +512,7 @@ pub(crate) fn facts_of_making(
         facts.push(fact("mkfs.version", record.tool_version.clone().unwrap_or_default()));
         facts.push(fact("mkfs.output", record.output.trim().to_owned()));
     }
-    let bytes = device.map(LabDevice::members).unwrap_or_default();
+    let bytes = device.map(LabDevice::members_of_data).unwrap_or_default();
     let bytes: u64 = bytes.iter().map(|member| member.bytes).sum();
     if bytes > 0 {
         facts.push(fact("variant.device_bytes", bytes.to_string()));

@@ -219,7 +219,11 @@ impl LabDevice {
         };
         require_available(filesystem, availability)?;
         check_options(filesystem, variant)?;
-        variant.settings.second_device.as_ref().map_or(Ok(()), |it| second::check(filesystem, it))?;
+        variant
+            .settings
+            .second_device
+            .as_ref()
+            .map_or(Ok(()), |it| second::check(filesystem, it))?;
         // The guest's kernel makes the layers.
         if variant.guest.is_none() {
             Self::check_layers(&variant.settings.layers, variant.member_count(), lab)?;
@@ -336,7 +340,7 @@ impl LabDevice {
     }
 
     /// Block devices of the filesystem, without that of its journal.
-    pub(crate) fn members_of_data(&self) -> Vec<MemberDevice> {
+    pub fn members_of_data(&self) -> Vec<MemberDevice> {
         match &self.storage {
             AcquiredStorage::Images(images, bytes) => images
                 .iter()

@@ -295,7 +295,8 @@ impl Volume {
         let journal = self.device.journal_node();
         let numbers: Vec<DeviceNumber> =
             members.iter().filter(|_| !is_in_memory).map(|member| member.number).collect();
-        let mut all_options = mount_options(filesystem, (&devices, journal.as_deref()), bytes, options);
+        let mut all_options =
+            mount_options(filesystem, (&devices, journal.as_deref()), bytes, options);
         if self.is_copy {
             all_options.extend(filesystem.of_copies.iter().map(|&option| option.to_owned()));
         }

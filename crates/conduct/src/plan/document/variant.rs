@@ -11,9 +11,7 @@ use treering_engine::HANDICAP_PERCENT_MAX;
 use treering_lab::filesystems::{MkfsRequest, arguments, find};
 use treering_model::filesystems::Filesystem;
 use treering_model::nearest::suggestion;
-use treering_model::{
-    CellRole, DeviceSpec, GuestSpec, SecondDevice, Variant, VariantSettings,
-};
+use treering_model::{CellRole, DeviceSpec, GuestSpec, SecondDevice, Variant, VariantSettings};
 use treering_sys::{MountOptionError, MountOptions};
 
 use super::device::{PlacedDevice, device, played};

@@ -97,9 +97,7 @@ impl LabDevice {
     pub(crate) fn bottom_images(&self) -> Vec<&LoopImage> {
         let mut images: Vec<&LoopImage> = match &self.bottom().storage {
             AcquiredStorage::Images(images, _) => images.iter().collect(),
-            AcquiredStorage::Joined(parts) => {
-                parts.iter().flat_map(Self::bottom_images).collect()
-            }
+            AcquiredStorage::Joined(parts) => parts.iter().flat_map(Self::bottom_images).collect(),
             _ => Vec::new(),
         };
         images.extend(self.journal.iter().flat_map(|journal| journal.bottom_images()));

@@ -138,9 +138,10 @@ pub fn mount_options(
         return ours.map(|key| format!("{key}={bytes}")).into_iter().collect();
     }
     let named = |option: &str, device: &Path| format!("{option}={}", device.display());
-    let others = filesystem.device_option.into_iter().flat_map(|option| {
-        devices.iter().skip(1).map(move |device| named(option, device))
-    });
+    let others = filesystem
+        .device_option
+        .into_iter()
+        .flat_map(|option| devices.iter().skip(1).map(move |device| named(option, device)));
     let outer = filesystem.outer_journal.zip(journal);
     others.chain(outer.map(|(outer, device)| named(outer.mount, device))).collect()
 }
