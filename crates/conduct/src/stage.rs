@@ -148,8 +148,8 @@ impl<'l> Devices<'l> {
         Ok(Stage { settings, place, uncovered, key, second_key, cautions, facts, metrics })
     }
 
-    /// Takes the devices of a variant, which [`Devices::clear`] puts back. A device that was lost in
-    /// an earlier failure is acquired again.
+    /// Takes the devices of a variant, which [`Devices::clear`] puts back. A device that was lost
+    /// in an earlier failure is acquired again.
     fn take(&mut self, variant: &Variant) -> Result<LabDevice, LabError> {
         let (erasing, lab) = (&self.erasing, self.lab);
         let first = match self.held.remove(&key(variant)) {

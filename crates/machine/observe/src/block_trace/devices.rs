@@ -9,7 +9,7 @@ use std::fs::{DirEntry, File, read_dir, read_to_string};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use treering_model::filesystems::{MemberLocation, OVERLAY, by_name};
+use treering_model::filesystems::{EXT4, MemberLocation, OVERLAY, by_name};
 use treering_sys::{Mount, MountTable};
 use treering_trace::{DeviceNumber, TraceDevice};
 
@@ -111,7 +111,8 @@ fn journal_folder((sys, proc): (&Path, &Path), mount: &Mount, mounted: &Path) ->
         return folder(sys, split(std::fs::metadata(node).ok()?.rdev()));
     }
     let own = mounted.file_name()?.to_str()?;
-    let thread = read_to_string(sys.join("fs/ext4").join(own).join("journal_task")).ok()?;
+    let thread =
+        read_to_string(sys.join("fs").join(EXT4.name).join(own).join("journal_task")).ok()?;
     let name = read_to_string(proc.join(thread.trim()).join("comm")).ok()?;
     // A journal inside ends with its inode; the kernel cuts long names of threads.
     let device = name.trim().strip_prefix("jbd2/")?;
