@@ -13,7 +13,7 @@ use crate::plan::Plan;
 /// Maximum number of earlier trials of a workload that are read.
 const EARLIER_TRIALS_MAX: usize = 200;
 /// Assumed seconds for a filesystem that is made on a device for each trial.
-pub(super) const DEVICE_SECONDS: f64 = 2.0;
+pub(super) const DEVICE_SECONDS: f64 = 1.0;
 /// Assumed seconds for a directory or a filesystem in memory.
 const MEMORY_SECONDS: f64 = 0.3;
 /// Maximum seconds between two trials of one run; longer ones are interruptions.

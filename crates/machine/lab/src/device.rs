@@ -117,8 +117,9 @@ enum DeviceContent {
 }
 
 impl LabDevice {
-    /// Acquires the devices of a variant. Before anything is made or erased, checks the
-    /// filesystem's tool and kernel support, the options, the sizes, and each device with the guard.
+    /// Acquires the devices of a variant. Before anything is made or erased, checks
+    /// the filesystem's tool and kernel support, the options, the sizes, and each device with the
+    /// guard.
     ///
     /// # Errors
     /// When the filesystem cannot be made here, the guard refuses a device, or an image cannot be

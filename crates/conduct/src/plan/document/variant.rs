@@ -267,6 +267,10 @@ fn suits(
     second::suits(filesystem, section)?;
     if devices > filesystem.devices_max() {
         let message = format!("{name} is made on a single device, not on {devices}");
+        if let Some(second) = &section.second_device {
+            let hint = "leave it out, or write `journal` for the device of a journal";
+            return Err(second.key_fault(message, "").hint(hint));
+        }
         let hint = "give this variant a device of its own: device = { loop = \"4GiB\" }";
         return Err(Fault::at(place(), message, "").hint(hint));
     }
