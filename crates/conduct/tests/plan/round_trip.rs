@@ -150,14 +150,14 @@ fn second_device(filesystem: &str, number: u32) -> Option<SecondDevice> {
     let spec = DeviceSpec::Loop {
         bytes: 64 << 20,
         count: 1,
-        sparse: number % 2 == 0,
+        sparse: number.is_multiple_of(2),
         direct_io: true,
         sector_bytes: 512,
-        directory: (number % 4 == 0).then(|| PathBuf::from("/mnt/fast")),
-        disk: (number % 5 == 0).then(|| "hdd-7200".to_owned()),
+        directory: number.is_multiple_of(4).then(|| PathBuf::from("/mnt/fast")),
+        disk: number.is_multiple_of(5).then(|| "hdd-7200".to_owned()),
     };
     let role = if filesystem == "btrfs" { SecondDevice::Member } else { SecondDevice::Journal };
-    (number % 3 == 0).then(|| role(spec))
+    number.is_multiple_of(3).then(|| role(spec))
 }
 
 fn guest() -> impl Strategy<Value = GuestSpec> {
