@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use treering_guest::{GuestMachine, InitError};
 use treering_lab::filesystems::mount_options;
 use treering_lab::{Lab, LabDevice, LabError, MountedVolume, SettingsInForce, drop_and_verify};
+use treering_model::SecondDevice;
 use treering_model::filesystems::{Filesystem, by_name};
 use treering_script::{Settings, Workload};
 use treering_sys::{MountOptions, explain_mount, mount, unmount};
@@ -56,7 +57,8 @@ fn serve(machine: &GuestMachine, around: GuestContext<'_>) -> Result<(), String>
     GuestMachine::wait_for(&disks).map_err(|error| error.to_string())?;
     let filesystem = by_name(&job.filesystem)
         .ok_or_else(|| format!("no filesystem {} is known", job.filesystem))?;
-    let disk = Disk { filesystem, disks, bytes: job.bytes, options: job.mount };
+    let second = trial.settings.second_device.clone();
+    let disk = Disk { filesystem, disks, second, bytes: job.bytes, options: job.mount };
     let lab = Lab::unopened(Path::new(REGISTER));
     let on = (disk.filesystem.name, disk.disks.clone());
     let settings = SettingsInForce::begin(&trial.settings, on, &lab);
@@ -95,12 +97,30 @@ fn layered(
     lab: &Lab,
 ) -> Result<MountedVolume, LabError> {
     let layers = trial.settings.layers.clone();
-    let device = LabDevice::of_guest(disks, lab)?.covered(&layers)?;
+    let second = trial.settings.second_device.clone();
+    let (disks, journal) = parted(disks, second.as_ref());
+    let mut device = LabDevice::of_guest(disks, lab)?;
+    if let Some((second, disk)) = second.zip(journal) {
+        let disk = LabDevice::of_guest(std::slice::from_ref(disk), lab)?;
+        device = device.with_second(disk, &second);
+    }
+    let device = device.covered(&layers)?;
     settings.layered(device.members().into_iter().map(|member| member.node).collect());
     let mounted = device.format(filesystem, mkfs)?.mount(options)?.covered(&layers)?;
     settings.mounted()?;
     trial.facts.extend(facts_of_making(mounted.format_record(), mounted.device()));
     Ok(mounted)
+}
+
+/// Disks of the filesystem, and that of its journal, which is the last one.
+fn parted<'d>(
+    disks: &'d [PathBuf],
+    second: Option<&SecondDevice>,
+) -> (&'d [PathBuf], Option<&'d PathBuf>) {
+    match disks.split_last() {
+        Some((last, first)) if second.is_some_and(SecondDevice::is_journal) => (first, Some(last)),
+        _ => (disks, None),
+    }
 }
 
 fn root_of(mounted: &RefCell<Option<MountedVolume>>) -> Result<PathBuf, LabError> {
@@ -117,14 +137,17 @@ fn lost_target() -> LabError {
 struct Disk {
     filesystem: &'static Filesystem,
     disks: Vec<PathBuf>,
+    second: Option<SecondDevice>,
     bytes: u64,
     options: Vec<String>,
 }
 
 impl Disk {
     fn mount(&self) -> Result<(), String> {
-        let Self { filesystem, disks, bytes, options } = self;
-        let mut all_options = mount_options(filesystem, disks, *bytes, options);
+        let Self { filesystem, disks, second, bytes, options } = self;
+        let (data, journal) = parted(disks, second.as_ref());
+        let journal = journal.map(PathBuf::as_path);
+        let mut all_options = mount_options(filesystem, (data, journal), *bytes, options);
         all_options.extend(options.iter().cloned());
         let parsed = MountOptions::parse(&all_options).map_err(|error| error.to_string())?;
         let source = match disks.first() {

@@ -35,6 +35,8 @@ pub struct StoredCell {
 pub struct EarlierTrial {
     /// Parameters of the trial, as (name, value).
     pub parameters: Vec<(String, String)>,
+    /// Start of the trial as Unix time in milliseconds.
+    pub started_unix_ms: i64,
     /// Duration of the trial; in a guest, with its boot, on the clock of the host.
     pub seconds: f64,
     /// True if it ran in a guest.

@@ -13,7 +13,9 @@ use treering_lab::{
     settle,
 };
 use treering_model::filesystems::is_in_memory;
-use treering_model::{Caution, CautionCode, DeviceSpec, Fact, Layer, Metric, Variant};
+use treering_model::{
+    Caution, CautionCode, DeviceSpec, Fact, Layer, Metric, SecondDevice, Variant,
+};
 use treering_sys::StopFlag;
 
 use crate::aging::image::AgedImage;
@@ -30,12 +32,12 @@ const IMAGE_RECIPE_FACT: &str = "image.recipe";
 /// Work directory of trials, in the root of the filesystem.
 pub(crate) const WORK: &str = "treering-work";
 
-/// Key of a device: its specification, and whether the filesystem lives in memory. Variants with
-/// the same key share a device.
-type Key = (DeviceSpec, bool);
+/// Key of a device: its specification, whether the filesystem lives in memory, and whether it is an
+/// image for a second device. Variants with the same key share a device.
+type Key = (DeviceSpec, bool, bool);
 
 /// Recipe of a filesystem: equal recipes give equal filesystems on disk.
-type Recipe = (DeviceSpec, String, Vec<String>);
+type Recipe = (DeviceSpec, Option<SecondDevice>, String, Vec<String>);
 
 /// Devices of a plan, each held until the end of the plan.
 pub(crate) struct Devices<'l> {
@@ -68,7 +70,12 @@ impl<'l> Devices<'l> {
         let mut devices = Self { lab, erasing: erasing.clone(), held, patterns, saved };
         for variant in variants {
             if let Entry::Vacant(place) = devices.held.entry(key(variant)) {
-                place.insert(LabDevice::acquire(variant, erasing, lab)?);
+                place.insert(LabDevice::acquire_first(variant, erasing, lab)?);
+            }
+            if let Some(second) = &variant.settings.second_device
+                && let Entry::Vacant(place) = devices.held.entry(key_of_second(second))
+            {
+                place.insert(LabDevice::acquire_second(second, erasing, lab)?);
             }
         }
         Ok(devices)
@@ -84,11 +91,7 @@ impl<'l> Devices<'l> {
         conditions: &Conditions,
         stop: &StopFlag,
     ) -> Result<Stage, LabError> {
-        let device = match self.held.remove(&key(variant)) {
-            Some(device) => device,
-            // The device was lost in an earlier failure.
-            None => LabDevice::acquire(variant, &self.erasing, self.lab)?,
-        };
+        let device = self.take(variant)?;
         // The settings of a guest's kernel are written in the guest.
         let mut in_force = match &variant.guest {
             None => {
@@ -140,7 +143,25 @@ impl<'l> Devices<'l> {
         let settings = RefCell::new(in_force);
         let uncovered = waits.then(|| variant.clone());
         let metrics = aged.map(|aged| aged.metrics.clone()).unwrap_or_default();
-        Ok(Stage { settings, place, uncovered, key: key(variant), cautions, facts, metrics })
+        let second_key = second_key(variant);
+        let key = key(variant);
+        Ok(Stage { settings, place, uncovered, key, second_key, cautions, facts, metrics })
+    }
+
+    /// Takes the devices of a variant, which [`Devices::clear`] puts back. A device that was lost
+    /// in an earlier failure is acquired again.
+    fn take(&mut self, variant: &Variant) -> Result<LabDevice, LabError> {
+        let (erasing, lab) = (&self.erasing, self.lab);
+        let first = match self.held.remove(&key(variant)) {
+            Some(device) => device,
+            None => LabDevice::acquire_first(variant, erasing, lab)?,
+        };
+        let Some(second) = &variant.settings.second_device else { return Ok(first) };
+        let device = match self.held.remove(&key_of_second(second)) {
+            Some(device) => device,
+            None => LabDevice::acquire_second(second, erasing, lab)?,
+        };
+        Ok(first.with_second(device, second))
     }
 
     /// A further device like that of a variant, which the caller releases.
@@ -167,6 +188,7 @@ impl<'l> Devices<'l> {
             place,
             uncovered: None,
             key: key(variant),
+            second_key: second_key(variant),
             cautions,
             facts,
             metrics: Vec::new(),
@@ -186,6 +208,7 @@ impl<'l> Devices<'l> {
             place,
             uncovered: None,
             key: key(variant),
+            second_key: second_key(variant),
             cautions,
             facts,
             metrics: Vec::new(),
@@ -199,7 +222,9 @@ impl<'l> Devices<'l> {
         variant: &Variant,
         device: LabDevice,
     ) -> Result<(Volume, Vec<Fact>), LabError> {
-        let recipe = (variant.device.clone(), variant.filesystem.clone(), variant.mkfs.clone());
+        let second = variant.settings.second_device.clone();
+        let recipe =
+            (variant.device.clone(), second, variant.filesystem.clone(), variant.mkfs.clone());
         let of =
             |pattern: &FilesystemTemplate| vec![fact(IMAGE_FACT, pattern.fingerprint().to_owned())];
         match self.patterns.get(&recipe) {
@@ -262,7 +287,9 @@ impl<'l> Devices<'l> {
             }
             Place::Gone => return undone,
         };
-        self.held.insert(stage.key, device);
+        let (first, second) = device.parted();
+        self.held.insert(stage.key, first);
+        self.held.extend(stage.second_key.zip(second));
         undone
     }
 
@@ -294,6 +321,7 @@ pub(crate) struct Stage {
     /// Variant whose overlay is not mounted yet; `None` if the target is complete.
     uncovered: Option<Variant>,
     key: Key,
+    second_key: Option<Key>,
     /// Cautions about measurements on this target.
     pub(crate) cautions: Vec<Caution>,
     /// Facts about the preparation of the target.
@@ -445,7 +473,16 @@ fn nodes(device: &LabDevice) -> Vec<PathBuf> {
 }
 
 fn key(variant: &Variant) -> Key {
-    (variant.device.clone(), is_in_memory(&variant.filesystem))
+    (variant.device.clone(), is_in_memory(&variant.filesystem), false)
+}
+
+/// Key of a second device. A block device is the same as the first or as the second one.
+fn key_of_second(second: &SecondDevice) -> Key {
+    (second.spec().clone(), false, matches!(second.spec(), DeviceSpec::Loop { .. }))
+}
+
+fn second_key(variant: &Variant) -> Option<Key> {
+    variant.settings.second_device.as_ref().map(key_of_second)
 }
 
 /// Facts about the preparation of the target: variant, mkfs, device size and mount options.
@@ -475,7 +512,7 @@ pub(crate) fn facts_of_making(
         facts.push(fact("mkfs.version", record.tool_version.clone().unwrap_or_default()));
         facts.push(fact("mkfs.output", record.output.trim().to_owned()));
     }
-    let bytes = device.map(LabDevice::members).unwrap_or_default();
+    let bytes = device.map(LabDevice::members_of_data).unwrap_or_default();
     let bytes: u64 = bytes.iter().map(|member| member.bytes).sum();
     if bytes > 0 {
         facts.push(fact("variant.device_bytes", bytes.to_string()));

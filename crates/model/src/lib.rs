@@ -84,6 +84,7 @@ pub use variant::guest::{Accelerator, GuestDisk, GuestSpec, REBOOT_KERNEL_FACT};
 pub use variant::layers::{
     ArrayLayer, CacheLayer, CryptLayer, Layer, LoopLayer, OverlayLayer, SnapshotLayer, ThinLayer,
 };
+pub use variant::second::SecondDevice;
 pub use variant::settings::{
     JobOption, LIMIT_PREFIX, LimitSettings, SETTING_PREFIXES, VariantSettings, facts_that_follow,
 };

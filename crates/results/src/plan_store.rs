@@ -170,6 +170,7 @@ impl ResultStore for PlanStore<'_> {
             EarlierTrial {
                 seconds: of_guest.map_or(of_host, |(trial, boot)| trial + boot),
                 is_of_guest: trial.fact(Accelerator::FACT).is_some(),
+                started_unix_ms: trial.beginning.started_unix_ms,
                 cell: trial.beginning.cell,
                 parameters: trial.beginning.parameters,
             }

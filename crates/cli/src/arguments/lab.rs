@@ -28,6 +28,10 @@ pub(crate) enum LabVerb {
         /// Only show what would be released.
         #[arg(long)]
         dry_run: bool,
+        /// Give up cleanup commands that fail again: name each, write it down in the directory of
+        /// the lab, and leave what it would have undone as it is.
+        #[arg(long, conflicts_with = "dry_run")]
+        give_up: bool,
         #[command(flatten)]
         root: RootArgs,
     },

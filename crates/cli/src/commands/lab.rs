@@ -13,8 +13,8 @@ use treering_conduct::{
     free_leftovers, freeing_words, mount_again, say_lab_cautions, watch_signals,
 };
 use treering_lab::{
-    Availability, ImageLibrary, Lab, LabDevice, LabError, LabLeftover, PlayedModel, RebootControl,
-    filesystems, serve_played_disk,
+    Availability, ImageLibrary, Lab, LabDevice, LabError, LabLeftover, LeftoverKind, PlayedModel,
+    RebootControl, filesystems, serve_played_disk,
 };
 use treering_observe::block_trace::StaleInstance;
 use treering_report::pages::machine::lab as page;
@@ -22,6 +22,7 @@ use treering_report::pages::machine::lab as page;
 use super::{clean, output};
 use crate::arguments::{DiskArgs, LabVerb, OutputArgs, size};
 use crate::classic_output::{print_line, say};
+use crate::clock::trial_unix_ms;
 use crate::failure::Failure;
 use crate::places;
 use crate::terminal::Terminal;
@@ -31,7 +32,9 @@ use treering_sys::is_root;
 pub(crate) fn run(verb: &LabVerb) -> Result<ExitCode, Failure> {
     match verb {
         LabVerb::List { output, root } => list(output, &root.reboots()),
-        LabVerb::Release { dry_run, root } => release(*dry_run, &root.reboots()),
+        LabVerb::Release { dry_run, give_up, root } => {
+            release((*dry_run, *give_up), &root.reboots())
+        }
         LabVerb::Disk(args) => disk(args),
         LabVerb::Play { image, name, text } => play(image, name, text),
         LabVerb::Clean(args) => return clean::run(args),
@@ -146,7 +149,7 @@ fn end_reboots(reboots: &RebootControl, dry_run: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn release(dry_run: bool, reboots: &RebootControl) -> Result<(), Failure> {
+fn release((dry_run, give_up): (bool, bool), reboots: &RebootControl) -> Result<(), Failure> {
     // Reboots end first, so that the machine is not rebooted even if a later step fails.
     end_reboots(reboots, dry_run)?;
 
@@ -163,11 +166,28 @@ fn release(dry_run: bool, reboots: &RebootControl) -> Result<(), Failure> {
         gone.chain(traces).for_each(|line| print_line(&line));
         return Ok(());
     }
-    let failed = free_leftovers(&lab, gone, traces, print_line);
+    let mut failed = free_leftovers(&lab, gone, traces, print_line);
+    let mut cleanups = lab.list()?;
+    cleanups.retain(|left| !left.is_alive && matches!(left.kind, LeftoverKind::Cleanup { .. }));
+    if give_up {
+        for left in cleanups.drain(..) {
+            let (what, written) = (left.kind.to_string(), lab.give_up(&left, trial_unix_ms())?);
+            failed.retain(|words| !words.starts_with(&what));
+            let written = written.display();
+            print_line(&format!("given up: {what}; nothing was undone (noted in {written})"));
+        }
+    }
     if failed.is_empty() {
         return Ok(());
     }
-    Err(Failure::environment(format!("not freed: {}", failed.join("; "))))
+    let failure = Failure::environment(format!("not freed: {}", failed.join("; ")));
+    if cleanups.is_empty() {
+        return Err(failure);
+    }
+    Err(failure.hint(
+        "a cleanup command runs again with each release; undo by hand what it was to undo, then \
+         give it up with `treering lab release --give-up`",
+    ))
 }
 
 /// Size of a played disk without `--size`, as far as the disk has so much.

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use treering_lab::{Lab, LabDevice, inspect};
 use treering_model::filesystems::by_name;
-use treering_model::{Caution, CautionCode, DeviceSpec, Ending, Fact, Trial, TrialId, Variant};
+use treering_model::{
+    Caution, CautionCode, DeviceSpec, Ending, Fact, SecondDevice, Trial, TrialId, Variant,
+};
 use treering_observe::{ObserverContext, ObserverOptions, look, look_at_device};
 use treering_script::TargetFacts;
 use treering_sys::is_root;
@@ -57,8 +59,10 @@ pub fn examine_plan(
         if !is_root() && !matches!(variant.device, DeviceSpec::Directory { .. }) {
             examination.obstacles.push(format!("{name}: only root can make and mount it"));
         }
-        if let DeviceSpec::Block { paths } = &variant.device {
-            paths.iter().for_each(|path| block_device(name, path, &mut examination));
+        for device in variant.devices() {
+            if let DeviceSpec::Block { paths } = device {
+                paths.iter().for_each(|path| block_device(name, path, &mut examination));
+            }
         }
         check_space(plan, variant, &mut examination);
     }
@@ -82,7 +86,13 @@ fn block_device(name: &str, path: &Path, examination: &mut PlanExamination) {
 /// Checks that the jobs fit into the images of a variant.
 fn check_space(plan: &Plan, variant: &Variant, examination: &mut PlanExamination) {
     let DeviceSpec::Loop { bytes, count, .. } = variant.device else { return };
-    let has = bytes.saturating_mul(u64::from(count));
+    let second = variant.settings.second_device.as_ref().filter(|second| !second.is_journal());
+    let more = match second.map(SecondDevice::spec) {
+        Some(DeviceSpec::Loop { bytes, count, .. }) => bytes.saturating_mul(u64::from(*count)),
+        Some(_) => return,
+        None => 0,
+    };
+    let has = bytes.saturating_mul(u64::from(count)).saturating_add(more);
     for planned in &plan.jobs {
         let planned = planned.changed_by(&variant.settings);
         let needs = planned.job.footprint(&TargetFacts::unknown()).peak_block_bytes;

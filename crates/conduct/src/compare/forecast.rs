@@ -10,6 +10,7 @@ use treering_script::{Footprint, ScaleUnit, TargetFacts};
 use treering_stats::median;
 
 use super::announcement::announcement;
+use super::overhead::{DEVICE_SECONDS, Overhead};
 use super::sizing::target;
 use crate::failure::Failure;
 use crate::host::{EarlierTrial, ResultStore};
@@ -21,8 +22,6 @@ const ASSUMED_BYTES: f64 = 200e6;
 const ASSUMED_FILES: f64 = 10_000.0;
 /// Duration of a job without earlier trials, if it does not follow from its bytes and files.
 const UNKNOWN: &str = "the duration is unknown until the first round";
-/// Overhead of a trial in seconds: mkfs, mount, write-back and dropping caches.
-const OVERHEAD_SECONDS: f64 = 3.0;
 /// Maximum number of earlier boots read for an estimate.
 const EARLIER_BOOTS_MAX: usize = 20;
 /// Assumed duration of a boot in seconds, without earlier ones.
@@ -94,8 +93,9 @@ impl Forecast {
         };
         let jobs: Result<Vec<Estimate>, Failure> = plan.jobs.iter().map(estimated).collect();
         let jobs = jobs?;
-        let expected =
-            ExpectedSeconds { jobs: &jobs, aging: AgingForecast::new(plan, &digest, store)? };
+        let overhead = Overhead::new(plan, &digest, store)?;
+        let aging = AgingForecast::new(plan, &digest, store)?;
+        let expected = ExpectedSeconds { jobs: &jobs, overhead, aging };
         let lines = vec![trials(plan, &expected, is_there), announcement(plan), comparisons(plan)];
         Ok(Self { jobs, lines })
     }
@@ -149,6 +149,8 @@ fn trials(
 struct ExpectedSeconds<'a> {
     /// Estimate of each job.
     jobs: &'a [Estimate],
+    /// Time around the work of each trial.
+    overhead: Overhead,
     /// Aging in each round; `None` for a plan without it.
     aging: Option<AgingForecast>,
 }
@@ -157,7 +159,7 @@ impl ExpectedSeconds<'_> {
     /// Seconds of these cells with the aging of their rounds; `None` if unknown.
     fn of<'c>(&self, cells: impl Iterator<Item = &'c PlannedCell> + Clone) -> Option<f64> {
         let each = |cell: &PlannedCell| {
-            self.jobs[cell.job].seconds.map(|seconds| seconds + OVERHEAD_SECONDS)
+            self.jobs[cell.job].seconds.map(|seconds| seconds + self.overhead.of(cell.variant))
         };
         let trials: f64 = cells.clone().map(each).sum::<Option<f64>>()?;
         let Some(aging) = &self.aging else { return Some(trials) };
@@ -189,7 +191,7 @@ impl AgingForecast {
         let is_aging = |cell: &Cell| cell.role == CellRole::Preparation && cell.job == job.name;
         for (trial, cell) in cells.filter(|(_, cell)| cell.digest == digest && is_aging(cell)) {
             *rounds.entry((cell.campaign, cell.round)).or_default() +=
-                trial.seconds + OVERHEAD_SECONDS;
+                trial.seconds + DEVICE_SECONDS;
         }
         let rounds: Vec<f64> = rounds.into_values().collect();
         let variants = plan.variants.iter().map(|variant| variant.age.is_some()).collect();

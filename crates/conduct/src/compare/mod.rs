@@ -13,6 +13,7 @@ mod guests;
 mod kernel_check;
 mod launches;
 mod leftovers;
+mod overhead;
 mod plan_facts;
 mod reboots;
 mod relay;

@@ -194,6 +194,10 @@ fn variant(variant: &Variant, with_device: bool) -> SectionKeys {
         let written: Vec<String> = settings.layers.iter().map(layer).collect();
         keys.put_raw("layers", format!("[{}]", written.join(", ")));
     }
+    if let Some(second) = &settings.second_device {
+        let key = if second.is_journal() { "journal" } else { "second-device" };
+        keys.put_raw(key, device(second.spec()).inline());
+    }
     if !settings.env.is_empty() {
         let mut variables = SectionKeys::default();
         for (name, value) in &settings.env {

@@ -100,13 +100,26 @@ fn adapt_device(
             *path = directory;
         }
         DeviceSpec::Block { paths } => {
-            if options.devices.len() != paths.len() {
-                let message = format!("{name}: it used {} block devices", paths.len());
+            let of_second = match &variant.settings.second_device {
+                Some(second) if matches!(second.spec(), DeviceSpec::Block { .. }) => {
+                    second.spec().count()
+                }
+                _ => 0,
+            };
+            let count = paths.len() + of_second;
+            if options.devices.len() != count {
+                let message = format!("{name}: it used {count} block devices");
                 let hint = "name as many here, each with --block DEVICE; one that is not empty \
                             also needs --erase DEVICE";
                 return Err(lacks(message, hint));
             }
-            paths.clone_from(&options.devices);
+            let (first, rest) = options.devices.split_at(paths.len());
+            *paths = first.to_vec();
+            if of_second > 0 {
+                let second = &mut variant.settings.second_device;
+                let spec = DeviceSpec::Block { paths: rest.to_vec() };
+                *second = second.as_ref().map(|second| second.with_spec(spec));
+            }
         }
         DeviceSpec::Loop { directory, .. } => {
             if let Some(place) = directory.take_if(|place| !place.is_dir()) {

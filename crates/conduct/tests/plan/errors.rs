@@ -179,6 +179,36 @@ const FAULTS: &[(&str, &str)] = &[
         "[[variant]]\nfilesystem = \"ext4\"\n\
       device = { loop = \"4GiB\", count = 4 }\n",
     ),
+    (
+        "a journal of a filesystem that keeps it inside",
+        "[[variant]]\nfilesystem = \"btrfs\"\njournal = { loop = \"1GiB\" }\n",
+    ),
+    (
+        "a journal on two devices",
+        "[[variant]]\nfilesystem = \"ext4\"\njournal = { loop = \"1GiB\", count = 2 }\n",
+    ),
+    (
+        "a journal in a directory",
+        "[[variant]]\nfilesystem = \"xfs\"\njournal = { directory = \"/mnt/fast\" }\n",
+    ),
+    (
+        "a journal on the device of its filesystem",
+        "[[variant]]\nfilesystem = \"xfs\"\ndevice = { block = \"/dev/sdb\" }\n\
+         journal = { block = \"/dev/sdb\" }\n",
+    ),
+    (
+        "two second devices",
+        "[[variant]]\nfilesystem = \"ext4\"\njournal = { loop = \"1GiB\" }\n\
+         second-device = { loop = \"1GiB\" }\n",
+    ),
+    (
+        "a second device of a filesystem with one",
+        "[[variant]]\nfilesystem = \"ext4\"\nsecond-device = { loop = \"1GiB\" }\n",
+    ),
+    (
+        "a journal beside a directory",
+        "[[variant]]\ndevice = { directory = \"/mnt\" }\njournal = { loop = \"1GiB\" }\n",
+    ),
     ("a LUKS header", "[[variant]]\nfilesystem = \"ext4\"\nlayers = [\"luks\"]\n"),
     ("an unknown layer", "[[variant]]\nfilesystem = \"ext4\"\nlayers = [\"overlya\"]\n"),
     (

@@ -58,7 +58,8 @@ fn earlier(
         round,
         role,
     };
-    EarlierTrial { parameters: Vec::new(), seconds, is_of_guest: false, cell: Some(cell) }
+    let parameters = Vec::new();
+    EarlierTrial { parameters, started_unix_ms: 0, seconds, is_of_guest: false, cell: Some(cell) }
 }
 
 fn with_job(job: &str) -> Plan {

@@ -13,7 +13,7 @@ use treering_conduct::plan::{
 use treering_datasets::TreeState;
 use treering_model::{
     Accelerator, ArrayLayer, CacheLayer, CryptLayer, DeviceSpec, GuestDisk, GuestSpec, Layer,
-    LoopLayer, OverlayLayer, SnapshotLayer, ThinLayer, Variant, VariantSettings,
+    LoopLayer, OverlayLayer, SecondDevice, SnapshotLayer, ThinLayer, Variant, VariantSettings,
 };
 use treering_script::{JobRecord, Settings};
 
@@ -129,6 +129,7 @@ fn variant() -> impl Strategy<Value = Variant> {
             let mut settings = VariantSettings::default();
             if !is_directory && image.is_none() {
                 settings.layers = layers;
+                settings.second_device = second_device(&filesystem, handicap_percent);
             }
             Variant {
                 image,
@@ -142,6 +143,21 @@ fn variant() -> impl Strategy<Value = Variant> {
             }
         },
     )
+}
+
+/// Second device of every third variant, which its filesystem can have.
+fn second_device(filesystem: &str, number: u32) -> Option<SecondDevice> {
+    let spec = DeviceSpec::Loop {
+        bytes: 64 << 20,
+        count: 1,
+        sparse: number.is_multiple_of(2),
+        direct_io: true,
+        sector_bytes: 512,
+        directory: number.is_multiple_of(4).then(|| PathBuf::from("/mnt/fast")),
+        disk: number.is_multiple_of(5).then(|| "hdd-7200".to_owned()),
+    };
+    let role = if filesystem == "btrfs" { SecondDevice::Member } else { SecondDevice::Journal };
+    number.is_multiple_of(3).then(|| role(spec))
 }
 
 fn guest() -> impl Strategy<Value = GuestSpec> {

@@ -28,6 +28,7 @@ use crate::settings::control_group::check_limits;
 use crate::{DeviceError, LabError};
 
 mod raw;
+mod second;
 
 pub use raw::RawDevices;
 use raw::inspected;
@@ -53,6 +54,8 @@ pub struct LabDevice {
     pub(crate) storage: AcquiredStorage,
     /// Part below this device, if it is a layer.
     pub(crate) below: Option<Box<dyn LowerPart>>,
+    /// Device of the filesystem's journal, if it has one of its own.
+    pub(crate) journal: Option<Box<Self>>,
     pub(crate) cautions: Vec<DeviceCaution>,
 }
 
@@ -65,6 +68,8 @@ pub(crate) enum AcquiredStorage {
     Memory(u64),
     /// Devices of a layer, which are mapped to the devices below it.
     Mapped(Box<dyn MappedDevices>),
+    /// Devices of two kinds.
+    Joined(Box<[LabDevice; 2]>),
 }
 
 /// Part below a layer: a device, or a filesystem on a device.
@@ -112,16 +117,31 @@ enum DeviceContent {
 }
 
 impl LabDevice {
-    /// Acquires the device of a variant. Before anything is made or erased, checks the filesystem's
-    /// tool and kernel support, the options, the sizes, and each device with the guard.
+    /// Acquires the devices of a variant. Before anything is made or erased, checks
+    /// the filesystem's tool and kernel support, the options, the sizes, and each device with the
+    /// guard.
     ///
     /// # Errors
     /// When the filesystem cannot be made here, the guard refuses a device, or an image cannot be
     /// made.
     pub fn acquire(variant: &Variant, erasing: &EraseList, lab: &Lab) -> Result<Self, LabError> {
+        let first = Self::acquire_first(variant, erasing, lab)?;
+        let Some(second) = &variant.settings.second_device else { return Ok(first) };
+        Ok(first.with_second(Self::acquire_second(second, erasing, lab)?, second))
+    }
+
+    /// Acquires the first device of a variant, as [`LabDevice::acquire`].
+    ///
+    /// # Errors
+    /// As for [`LabDevice::acquire`].
+    pub fn acquire_first(
+        variant: &Variant,
+        erasing: &EraseList,
+        lab: &Lab,
+    ) -> Result<Self, LabError> {
         let filesystem = Self::check(variant, lab)?;
         let (lowest, devices) =
-            Self::lowest_filesystem(&variant.settings.layers, variant.device.count());
+            Self::lowest_filesystem(&variant.settings.layers, variant.member_count());
         let filesystem = lowest.transpose()?.or(filesystem);
         match (&variant.device, filesystem) {
             (DeviceSpec::Directory { path }, None) => Self::directory(path, lab),
@@ -138,16 +158,16 @@ impl LabDevice {
             }
             (DeviceSpec::Loop { bytes, .. }, Some(filesystem)) if filesystem.mkfs().is_none() => {
                 check_size(filesystem, *bytes)?;
-                let storage = AcquiredStorage::Memory(*bytes);
-                Ok(Self { lab: lab.clone(), storage, below: None, cautions: Vec::new() })
+                Ok(Self::new(lab, AcquiredStorage::Memory(*bytes), Vec::new()))
             }
-            (DeviceSpec::Loop { .. }, Some(filesystem)) => {
+            (DeviceSpec::Loop { bytes, .. }, Some(filesystem)) => {
                 check_device_count(filesystem, devices)?;
-                Self::images(&variant.device, filesystem, lab)
+                check_size(filesystem, *bytes)?;
+                Self::images(&variant.device, lab)
             }
             (DeviceSpec::Block { paths }, Some(filesystem)) => {
                 check_device_count(filesystem, devices)?;
-                Self::blocks(paths, filesystem, erasing, lab)
+                Self::blocks(paths, Some(filesystem), erasing, lab)
             }
         }
     }
@@ -177,12 +197,7 @@ impl LabDevice {
         let image = LoopImage::make(lab, &directory, spec)?;
         cautions.extend(image.cautions());
         image.play(true)?;
-        Ok(Self {
-            lab: lab.clone(),
-            storage: AcquiredStorage::Images(vec![image], bytes),
-            below: None,
-            cautions,
-        })
+        Ok(Self::new(lab, AcquiredStorage::Images(vec![image], bytes), cautions))
     }
 
     /// Checks a variant without examining its device: the filesystem's tool, the options, and
@@ -205,9 +220,14 @@ impl LabDevice {
         };
         require_available(filesystem, availability)?;
         check_options(filesystem, variant)?;
+        variant
+            .settings
+            .second_device
+            .as_ref()
+            .map_or(Ok(()), |it| second::check(filesystem, it))?;
         // The guest's kernel makes the layers.
         if variant.guest.is_none() {
-            Self::check_layers(&variant.settings.layers, variant.device.count(), lab)?;
+            Self::check_layers(&variant.settings.layers, variant.member_count(), lab)?;
         }
         Ok(Some(filesystem))
     }
@@ -217,15 +237,10 @@ impl LabDevice {
         if !resolved.is_dir() {
             return Err(LabError::NotADirectory { path: path.to_owned() });
         }
-        Ok(Self {
-            lab: lab.clone(),
-            storage: AcquiredStorage::Directory(resolved),
-            below: None,
-            cautions: Vec::new(),
-        })
+        Ok(Self::new(lab, AcquiredStorage::Directory(resolved), Vec::new()))
     }
 
-    fn images(device: &DeviceSpec, filesystem: &Filesystem, lab: &Lab) -> Result<Self, LabError> {
+    fn images(device: &DeviceSpec, lab: &Lab) -> Result<Self, LabError> {
         let DeviceSpec::Loop { bytes, count, sparse, direct_io, sector_bytes, directory, disk } =
             device
         else {
@@ -239,7 +254,6 @@ impl LabDevice {
             sector_bytes: *sector_bytes,
             model,
         };
-        check_size(filesystem, *bytes)?;
         if !matches!(sector_bytes, 512 | 1024 | 2048 | 4096) {
             return Err(unfit(format!("a sector has 512 or 4096 bytes, not {sector_bytes}")));
         }
@@ -256,13 +270,12 @@ impl LabDevice {
             images.push(LoopImage::make(lab, &directory, spec.clone())?);
         }
         cautions.extend(images.iter().flat_map(LoopImage::cautions));
-        let storage = AcquiredStorage::Images(images, *bytes);
-        Ok(Self { lab: lab.clone(), storage, below: None, cautions })
+        Ok(Self::new(lab, AcquiredStorage::Images(images, *bytes), cautions))
     }
 
     fn blocks(
         paths: &[PathBuf],
-        filesystem: &Filesystem,
+        filesystem: Option<&Filesystem>,
         erasing: &EraseList,
         lab: &Lab,
     ) -> Result<Self, LabError> {
@@ -271,7 +284,7 @@ impl LabDevice {
         }
         let taken = inspected(paths, erasing, lab)?;
         for (inspection, _) in &taken {
-            check_size(filesystem, inspection.bytes)?;
+            filesystem.map_or(Ok(()), |it| check_size(it, inspection.bytes))?;
         }
         let mut blocks = Vec::new();
         for (inspection, lock) in taken {
@@ -291,12 +304,7 @@ impl LabDevice {
             };
             blocks.push(BlockDevice { member, device, _lock: lock, content });
         }
-        Ok(Self {
-            lab: lab.clone(),
-            storage: AcquiredStorage::Blocks(blocks),
-            below: None,
-            cautions: Vec::new(),
-        })
+        Ok(Self::new(lab, AcquiredStorage::Blocks(blocks), Vec::new()))
     }
 
     /// Acquires the disks of a guest without inspection: no other machine uses them, and their
@@ -316,8 +324,7 @@ impl LabDevice {
             let member = MemberDevice { asked_path, node, number, bytes };
             blocks.push(BlockDevice { member, device, _lock: lock, content: DeviceContent::Ours });
         }
-        let storage = AcquiredStorage::Blocks(blocks);
-        Ok(Self { lab: lab.clone(), storage, below: None, cautions: Vec::new() })
+        Ok(Self::new(lab, AcquiredStorage::Blocks(blocks), Vec::new()))
     }
 
     /// Cautions about measurements on this device.
@@ -325,8 +332,16 @@ impl LabDevice {
         &self.cautions
     }
 
-    /// Block devices that make up this device; empty for a directory and for memory.
+    /// Block devices of this device, that of the journal last; empty for a directory and for
+    /// memory.
     pub fn members(&self) -> Vec<MemberDevice> {
+        let mut members = self.members_of_data();
+        members.extend(self.journal.iter().flat_map(|journal| journal.members()));
+        members
+    }
+
+    /// Block devices of the filesystem, without that of its journal.
+    pub fn members_of_data(&self) -> Vec<MemberDevice> {
         match &self.storage {
             AcquiredStorage::Images(images, bytes) => images
                 .iter()
@@ -341,6 +356,7 @@ impl LabDevice {
                 blocks.iter().map(|block| block.member.clone()).collect()
             }
             AcquiredStorage::Mapped(mapped) => mapped.members(),
+            AcquiredStorage::Joined(parts) => parts.iter().flat_map(Self::members).collect(),
             AcquiredStorage::Directory(_) | AcquiredStorage::Memory(_) => Vec::new(),
         }
     }
@@ -350,7 +366,9 @@ impl LabDevice {
     /// # Errors
     /// When a part is still in use or cannot be removed; the other parts are released all the same.
     pub fn release(self) -> Result<(), LabError> {
-        self.uncovered()?.storage.release()
+        let Self { storage, journal, .. } = self.uncovered()?;
+        let freed = storage.release();
+        journal.map_or(Ok(()), |journal| journal.release()).and(freed)
     }
 
     /// Checks that each device is still the acquired one and has no users, and removes the content
@@ -364,17 +382,21 @@ impl LabDevice {
                 let lab = &self.lab;
                 blocks.iter_mut().try_for_each(|block| block.prepare(lab))
             }
+            AcquiredStorage::Joined(parts) => parts.iter_mut().try_for_each(Self::prepare),
             // A mapped device is used for a single filesystem, so it is still empty.
             _ => Ok(()),
-        }
+        }?;
+        self.journal.as_mut().map_or(Ok(()), |journal| journal.prepare())
     }
 
     /// Preallocates images again after mkfs, which discards their blocks.
     pub(crate) fn refill(&self) -> Result<(), LabError> {
         match &self.storage {
             AcquiredStorage::Images(images, _) => images.iter().try_for_each(LoopImage::refill),
+            AcquiredStorage::Joined(parts) => parts.iter().try_for_each(Self::refill),
             _ => Ok(()),
-        }
+        }?;
+        self.journal.as_ref().map_or(Ok(()), |journal| journal.refill())
     }
 
     /// Writes back and drops the kernel's buffers of the block devices themselves.
@@ -389,21 +411,23 @@ impl LabDevice {
                 flush_buffers(&block.device).map_err(|errno| failed(errno.into()))
             })?,
             AcquiredStorage::Mapped(mapped) => mapped.forget()?,
+            AcquiredStorage::Joined(parts) => parts.iter().try_for_each(Self::forget)?,
             AcquiredStorage::Directory(_) | AcquiredStorage::Memory(_) => {}
         }
+        self.journal.as_ref().map_or(Ok(()), |journal| journal.forget())?;
         self.lower().map_or(Ok(()), Self::forget)
     }
 
     /// Copies of the images; empty for other kinds of device.
     pub(crate) fn master_copy(&self) -> Result<Vec<MasterImage>, LabError> {
-        let AcquiredStorage::Images(images, _) = &self.storage else { return Ok(Vec::new()) };
+        let Some(images) = self.own_images() else { return Ok(Vec::new()) };
         let copies = images.iter().map(|image| image.master_copy().map(Option::into_iter));
         Ok(copies.collect::<Result<Vec<_>, LabError>>()?.into_iter().flatten().collect())
     }
 
     /// Writes master copies into the emptied images; false if the images cannot be emptied.
     pub(crate) fn fill(&self, masters: &[MasterImage]) -> Result<bool, LabError> {
-        let AcquiredStorage::Images(images, _) = &self.storage else { return Ok(false) };
+        let Some(images) = self.own_images() else { return Ok(false) };
         if images.len() != masters.len() {
             return Ok(false);
         }
@@ -415,9 +439,9 @@ impl LabDevice {
         Ok(true)
     }
 
-    /// True if the guard now finds one of these signatures on each member.
+    /// True if the guard now finds one of these signatures on each member of the filesystem.
     pub(crate) fn has_signature(&self, signatures: &[&str]) -> Result<bool, LabError> {
-        for member in self.members() {
+        for member in self.members_of_data() {
             let failed = || LabError::io("cannot read", &member.node);
             let device = open_device(&member.node, DeviceOpenMode::Look)
                 .map_err(|errno| failed()(errno.into()))?;
@@ -447,7 +471,9 @@ impl LabDevice {
             });
             let by_name = option.contains("UUID=") || option.contains("LABEL=");
             if strangers || by_name {
-                let why = "it names a device that is not the variant's".to_owned();
+                let why = "it names a device that is not the variant's; that of a journal is \
+                           named by the key `journal` of the variant"
+                    .to_owned();
                 return Err(DeviceError::OptionRefused { option: option.clone(), why }.into());
             }
         }

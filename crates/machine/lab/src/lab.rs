@@ -32,6 +32,8 @@ use crate::settings::restore::{is_final, put_back};
 use crate::tools::{SelfExec, ToolPath};
 use crate::unmounted::mount_again;
 
+mod given_up;
+
 /// Prefix of the default directory for images, which is on disk, and cleaned by the system some
 /// time after a reboot. A dash and the user ID follow, so that each user has their own directory.
 const IMAGES: &str = "/var/tmp/treering";

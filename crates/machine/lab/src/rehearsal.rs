@@ -17,6 +17,8 @@ use crate::{Lab, LabDevice, LabError};
 
 /// Maximum size of a rehearsed image. A refusal on an image smaller than the plan's proves nothing.
 const BYTES_MAX: u64 = 16 << 30;
+/// Size of the image in place of a second block device.
+const SECOND_BYTES: u64 = 1 << 30;
 
 /// Part of a variant that the machine refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,25 +101,39 @@ pub fn rehearse(
 /// device; `None` for a directory, which is used as it is.
 fn sample(variant: &Variant) -> Option<(Variant, bool)> {
     let mut sample = variant.clone();
+    let second = sample.settings.second_device.take();
     let (bytes, count, sector_bytes) = match &variant.device {
         DeviceSpec::Loop { bytes, count, sector_bytes, .. } => (*bytes, *count, *sector_bytes),
         DeviceSpec::Block { paths } => (u64::MAX, u16::try_from(paths.len()).ok()?, 512),
         DeviceSpec::Directory { .. } => return None,
     };
+    let second_spec = second.as_ref().map(|second| match second.spec() {
+        DeviceSpec::Loop { bytes, .. } => sparse(*bytes, second.members().max(1), sector_bytes),
+        _ => sparse(SECOND_BYTES, second.spec().count(), sector_bytes),
+    });
+    let has_layers = !sample.settings.layers.is_empty();
+    let is_below_layers = has_layers && second.as_ref().is_some_and(|it| !it.is_journal());
+    let count = if is_below_layers { variant.member_count() } else { count.into() };
     // Layers are left out: their devices are together no larger than the devices below.
     let layers = std::mem::take(&mut sample.settings.layers);
-    let above = layers.iter().fold(usize::from(count), |below, layer| layer.devices_above(below));
-    let above = u16::try_from(above).ok()?;
-    let bytes = bytes.saturating_mul(count.into()) / u64::from(above.max(1));
+    let above = layers.iter().fold(count, |below, layer| layer.devices_above(below));
+    let bytes = bytes.saturating_mul(count as u64) / above.max(1) as u64;
     let bytes = bytes / u64::from(sector_bytes) * u64::from(sector_bytes);
-    sample.device = DeviceSpec::Loop {
-        bytes: bytes.min(BYTES_MAX),
-        count: above,
+    sample.device = sparse(bytes.min(BYTES_MAX), above, sector_bytes);
+    let kept = second.zip(second_spec).filter(|_| !is_below_layers);
+    sample.settings.second_device = kept.map(|(second, spec)| second.with_spec(spec));
+    Some((sample, bytes <= BYTES_MAX))
+}
+
+/// Sparse images.
+fn sparse(bytes: u64, count: usize, sector_bytes: u32) -> DeviceSpec {
+    DeviceSpec::Loop {
+        bytes,
+        count: u16::try_from(count).unwrap_or(u16::MAX),
         sparse: true,
         direct_io: false,
         sector_bytes,
         directory: None,
         disk: None,
-    };
-    Some((sample, bytes <= BYTES_MAX))
+    }
 }

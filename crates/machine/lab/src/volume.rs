@@ -18,7 +18,7 @@ use crate::device::{
     require_available,
 };
 use crate::error::unfit;
-use crate::filesystems::{MkfsRequest, arguments, mount_options};
+use crate::filesystems::{MkfsRequest, arguments, mount_options, with_journal};
 use crate::layers::OverlayMount;
 use crate::machine::DeviceNumber;
 use crate::master::MasterImage;
@@ -80,9 +80,14 @@ impl LabDevice {
         // Kernel support is not checked: the mount does that, here or in a guest.
         let availability = self.lab.availability_for_guests(filesystem);
         let (tool, tool_version) = require_available(filesystem, availability)?;
-        let members = self.members();
+        let members = self.members_of_data();
         let devices: Vec<PathBuf> = members.iter().map(|member| member.node.clone()).collect();
-        let request = MkfsRequest { devices: &devices, label: LABEL, options };
+        let journal = self.journal_node();
+        let (all_options, making) = match &journal {
+            Some(node) => with_journal(filesystem, options, node).map_err(refused_option)?,
+            None => (options.to_vec(), Vec::new()),
+        };
+        let request = MkfsRequest { devices: &devices, label: LABEL, options: &all_options };
         let arguments = arguments(filesystem, &request).map_err(refused_option)?;
         let Some(tool) = tool else {
             return self.in_memory(filesystem);
@@ -93,8 +98,17 @@ impl LabDevice {
         let folder = self.lab.register.empty_folder()?;
         self.refuse_other_devices(options, &folder)?;
         self.prepare()?;
-        let run = run_when_free(|| tools::run(&tool, &arguments, &folder));
-        let run = run.map_err(LabError::io("cannot run", &tool))?;
+        let run = |arguments: &[OsString]| {
+            let run = run_when_free(|| tools::run(&tool, arguments, &folder));
+            run.map_err(LabError::io("cannot run", &tool))
+        };
+        if !making.is_empty() {
+            let ToolRun { command, output, failure } = run(&making)?;
+            if let Some(failure) = failure {
+                return Err(DeviceError::Tool { command, failure, output }.into());
+            }
+        }
+        let run = run(&arguments)?;
         let failure = match run.failure {
             None if self.has_signature(filesystem.leaves)? => None,
             None => Some(format!("it made no {}", filesystem.name)),
@@ -128,7 +142,8 @@ impl LabDevice {
             }
             AcquiredStorage::Blocks(_)
             | AcquiredStorage::Directory(_)
-            | AcquiredStorage::Mapped(_) => {
+            | AcquiredStorage::Mapped(_)
+            | AcquiredStorage::Joined(_) => {
                 let name = filesystem.name;
                 Err(unfit(format!("{name} is in memory and needs no device")))
             }
@@ -275,10 +290,13 @@ impl Volume {
             _ => 0,
         };
         let is_in_memory = filesystem.mkfs().is_none();
-        let devices: Vec<PathBuf> = members.iter().map(|member| member.node.clone()).collect();
+        let of_data = self.device.members_of_data();
+        let devices: Vec<PathBuf> = of_data.iter().map(|member| member.node.clone()).collect();
+        let journal = self.device.journal_node();
         let numbers: Vec<DeviceNumber> =
             members.iter().filter(|_| !is_in_memory).map(|member| member.number).collect();
-        let mut all_options = mount_options(filesystem, &devices, bytes, options);
+        let mut all_options =
+            mount_options(filesystem, (&devices, journal.as_deref()), bytes, options);
         if self.is_copy {
             all_options.extend(filesystem.of_copies.iter().map(|&option| option.to_owned()));
         }

@@ -8,7 +8,8 @@
 //! equal orders.
 
 use super::{
-    CheckProgram, CreationMethod, Filesystem, MetadataCopies, Mkfs, RefusedOption, UntouchedMount,
+    CheckProgram, CreationMethod, Filesystem, MetadataCopies, Mkfs, OuterJournal, RefusedOption,
+    UntouchedMount,
 };
 
 pub(super) const ALL: &[Filesystem] = &[EXT4, EXT3, EXT2];
@@ -20,6 +21,7 @@ pub const EXT4: Filesystem = Filesystem {
     leaves: &["ext4", "ext3", "ext2", JOURNAL],
     making: CreationMethod::Formatted(&Mkfs { program: "mkfs.ext4", ..MKE2FS }),
     is_usual: true,
+    outer_journal: JOURNAL_DEVICE,
     log_prefixes: &["EXT4-fs", "JBD2", "jbd2"],
     barrier_off: &["nobarrier", "barrier=0", "barrier=none"],
     ..COMMON
@@ -30,6 +32,7 @@ pub const EXT3: Filesystem = Filesystem {
     name: "ext3",
     leaves: &["ext3", "ext4", "ext2", JOURNAL],
     making: CreationMethod::Formatted(&Mkfs { program: "mkfs.ext3", ..MKE2FS }),
+    outer_journal: JOURNAL_DEVICE,
     log_prefixes: &["EXT3-fs", "EXT4-fs", "JBD2"],
     barrier_off: EXT4.barrier_off,
     ..COMMON
@@ -53,6 +56,14 @@ const HASH_SEED: &str = "hash_seed=74726565-7269-6e67-7472-656572696e67";
 
 /// Signature of an external journal device.
 const JOURNAL: &str = "ext journal";
+
+/// mkfs makes the journal first. The mount option holds even where the device has another number
+/// than it had then.
+const JOURNAL_DEVICE: Option<OuterJournal> = Some(OuterJournal {
+    making: &["-O", "journal_dev"],
+    mkfs: ["-J", "device="],
+    mount: "journal_path",
+});
 
 const COMMON: Filesystem = Filesystem {
     magic: 0xef53,

@@ -47,6 +47,8 @@ pub struct Filesystem {
     pub bytes_min: u64,
     /// Mount option that names further devices; `None` for single-device filesystems.
     pub device_option: Option<&'static str>,
+    /// Options for a journal on a device of its own; `None` if it cannot be there.
+    pub outer_journal: Option<OuterJournal>,
     /// True if it is part of the default comparison.
     pub is_usual: bool,
     /// True if its files are in memory only.
@@ -210,6 +212,17 @@ pub enum MetadataCopies {
 /// Profile name for a single metadata copy.
 pub const SINGLE: &str = "single";
 
+/// Options for a journal on a device of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OuterJournal {
+    /// Options with which mkfs first makes the journal alone; empty if it makes both at once.
+    pub making: &'static [&'static str],
+    /// Option of mkfs that names the device: its name, and what is before the device in its value.
+    pub mkfs: [&'static str; 2],
+    /// Mount option that names the device.
+    pub mount: &'static str,
+}
+
 /// Location in sysfs of the devices of a mounted filesystem, below `/sys/fs/NAME/UUID`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberLocation {
@@ -231,6 +244,7 @@ impl Filesystem {
         kernel_option: "",
         bytes_min: 0,
         device_option: None,
+        outer_journal: None,
         is_usual: false,
         is_in_memory: false,
         has_blocks: false,

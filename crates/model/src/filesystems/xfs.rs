@@ -2,7 +2,7 @@
 
 use super::{
     CheckProgram, CreationMethod, Filesystem, MagicPosition, MagicSignature, MetadataCopies, Mkfs,
-    UntouchedMount,
+    OuterJournal, UntouchedMount,
 };
 
 pub(super) const ALL: &[Filesystem] = &[XFS];
@@ -34,6 +34,7 @@ pub const XFS: Filesystem = Filesystem {
     // Lower limit of xfsprogs since 5.19; older versions allowed smaller filesystems.
     bytes_min: 300 << 20,
     is_usual: true,
+    outer_journal: Some(OuterJournal { making: &[], mkfs: ["-l", "logdev="], mount: "logdev" }),
     has_blocks: true,
     lists_inodes: true,
     untouched: Some(UntouchedMount { fs_type: "xfs", options: "ro,norecovery,nouuid" }),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::guest::GuestSpec;
 use super::layers::{LAYERS_FACT, Layer, described};
+use super::second::SecondDevice;
 
 /// Settings of a variant besides its filesystem, in force during each of its trials. Lists of pairs
 /// are (name, value).
@@ -38,6 +39,9 @@ pub struct VariantSettings {
     /// Layers between the device and the filesystem, and above it, from the device upwards.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<Layer>,
+    /// Second device, of another kind than the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second_device: Option<SecondDevice>,
 }
 
 /// Limits of a control group.
@@ -155,6 +159,7 @@ impl VariantSettings {
         if !self.layers.is_empty() {
             facts.push((LAYERS_FACT.to_owned(), described(&self.layers)));
         }
+        facts.extend(self.second_device.as_ref().map(SecondDevice::fact));
         facts
     }
 }
@@ -166,9 +171,17 @@ const OPTION_PREFIX: &str = "options.";
 pub const LIMIT_PREFIX: &str = "limits.";
 
 /// Prefixes of the facts about a variant's settings: sysctls, attributes in sysfs, environment
-/// variables, options of jobs, limits, commands, and layers.
-pub const SETTING_PREFIXES: [&str; 7] =
-    ["sysctl.", "sysfs.", "env.", OPTION_PREFIX, LIMIT_PREFIX, "commands.", "layers."];
+/// variables, options of jobs, limits, commands, layers, and second devices.
+pub const SETTING_PREFIXES: [&str; 8] = [
+    "sysctl.",
+    "sysfs.",
+    "env.",
+    OPTION_PREFIX,
+    LIMIT_PREFIX,
+    "commands.",
+    "layers.",
+    SecondDevice::PREFIX,
+];
 
 /// Facts of the environment that follow from a setting, by the name of the fact about the setting.
 pub fn facts_that_follow(setting: &str) -> &'static [&'static str] {
@@ -274,6 +287,7 @@ mod tests {
             prepare: vec!["true".to_owned()],
             cleanup: Vec::new(),
             layers: vec![Layer::Overlay(OverlayLayer::default())],
+            second_device: None,
         };
         let facts = settings.facts();
         assert_eq!(facts.len(), 7);

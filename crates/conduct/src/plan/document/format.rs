@@ -113,6 +113,8 @@ pub(super) struct VariantTable {
     pub(super) guest: Key<GuestTable>,
     pub(super) device: Key<DeviceTable>,
     pub(super) disk: Key<DiskName>,
+    pub(super) journal: Key<DeviceTable>,
+    pub(super) second_device: Key<DeviceTable>,
     pub(super) handicap: Key<Percentage<0, { 100 * HANDICAP_PERCENT_MAX }>>,
     pub(super) sysctl: Key<SettingTable>,
     pub(super) sysfs: Key<SettingTable>,

@@ -39,9 +39,11 @@ pub(super) fn rehearse_variants(
 fn fault(section: &VariantTable, span: &Range<usize>, refused: &RehearsalError) -> Fault {
     let why = with_causes(&*refused.error);
     let (key, place) = match &refused.part {
-        Some(RefusedPart::Mkfs) => {
-            ("`mkfs`".to_owned(), section.mkfs.as_ref().map(|mkfs| mkfs.span.clone()))
-        }
+        // Without options of its own, mkfs refuses the device of the journal.
+        Some(RefusedPart::Mkfs) => match (&section.mkfs, &section.journal) {
+            (None, Some(journal)) => ("`journal`".to_owned(), Some(journal.span.clone())),
+            (mkfs, _) => ("`mkfs`".to_owned(), mkfs.as_ref().map(|mkfs| mkfs.span.clone())),
+        },
         Some(RefusedPart::Mount) => {
             ("`mount`".to_owned(), section.mount.as_ref().map(|mount| named_in(mount, &why)))
         }

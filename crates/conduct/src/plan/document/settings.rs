@@ -44,6 +44,7 @@ pub(super) fn settings(
         prepare: words(section.prepare.as_ref())?,
         cleanup: words(section.cleanup.as_ref())?,
         layers: Vec::new(),
+        second_device: None,
     })
 }
 

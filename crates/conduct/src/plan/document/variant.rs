@@ -2,6 +2,7 @@
 
 pub(super) mod aging;
 pub(super) mod layers;
+mod second;
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -10,7 +11,7 @@ use treering_engine::HANDICAP_PERCENT_MAX;
 use treering_lab::filesystems::{MkfsRequest, arguments, find};
 use treering_model::filesystems::Filesystem;
 use treering_model::nearest::suggestion;
-use treering_model::{CellRole, DeviceSpec, GuestSpec, Variant, VariantSettings};
+use treering_model::{CellRole, DeviceSpec, GuestSpec, SecondDevice, Variant, VariantSettings};
 use treering_sys::{MountOptionError, MountOptions};
 
 use super::device::{PlacedDevice, device, played};
@@ -124,9 +125,11 @@ pub(super) fn variant(
     let handicap_percent = handicap(section)?;
     let device = on.spec.clone();
     let options = changed_job::options(section.options.as_ref());
-    let layers = layers::layers(section, &device)?;
+    let second_device = second::second_device(section, &device)?;
+    let added = second_device.as_ref().map_or(0, SecondDevice::members);
+    let layers = layers::layers(section, (&device, device.count() + added))?;
     let settings = settings(section, &device, guest.as_ref())?;
-    let settings = VariantSettings { options, layers, ..settings };
+    let settings = VariantSettings { options, layers, second_device, ..settings };
     let variant = Variant {
         name,
         against: None,
@@ -249,7 +252,7 @@ fn suits(
         DeviceSpec::Directory { .. } => return Ok(()),
     };
     let layers = &variant.settings.layers;
-    let devices = layers.iter().fold(variant.device.count(), |n, layer| layer.devices_above(n));
+    let devices = layers.iter().fold(variant.member_count(), |n, layer| layer.devices_above(n));
     if filesystem.mkfs().is_none() && matches!(variant.device, DeviceSpec::Block { .. }) {
         let message = format!("{name} is in memory and needs no block device");
         return Err(Fault::at(place(), message, "").hint("leave the device out"));
@@ -261,8 +264,13 @@ fn suits(
         let hint = "give this variant a device of its own: device = { loop = \"4GiB\" }";
         return Err(Fault::at(place(), message, "").hint(hint));
     }
+    second::suits(filesystem, section)?;
     if devices > filesystem.devices_max() {
         let message = format!("{name} is made on a single device, not on {devices}");
+        if let Some(second) = &section.second_device {
+            let hint = "leave it out, or write `journal` for the device of a journal";
+            return Err(second.key_fault(message, "").hint(hint));
+        }
         let hint = "give this variant a device of its own: device = { loop = \"4GiB\" }";
         return Err(Fault::at(place(), message, "").hint(hint));
     }

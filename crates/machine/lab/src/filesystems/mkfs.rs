@@ -2,7 +2,7 @@
 //! filesystem's entry, with the reason; the user's options win.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use treering_model::filesystems::{CreationMethod, Filesystem, Mkfs};
 
@@ -90,11 +90,43 @@ fn merge(
     Ok(())
 }
 
-/// Mount options added to the user's: the names of several devices, or the size in bytes of a
-/// filesystem in memory.
+/// Block size of a journal on a device of its own, and so of its filesystem, unless the user names
+/// one.
+const JOURNAL_BLOCK: &str = "4096";
+
+/// User's options of mkfs with those for a journal on this device, and the arguments that make the
+/// journal first; none if mkfs makes both at once.
+///
+/// # Errors
+/// When the user's options cannot be read, or the filesystem has no journal on another device.
+pub(crate) fn with_journal(
+    filesystem: &Filesystem,
+    options: &[String],
+    journal: &Path,
+) -> Result<(Vec<String>, Vec<OsString>), OptionRefusal> {
+    let node = journal.display().to_string();
+    let (Some(outer), Some(mkfs)) = (filesystem.outer_journal, filesystem.mkfs()) else {
+        let why = format!("{} has no journal on another device", filesystem.name);
+        return Err(OptionRefusal { option: node, why });
+    };
+    let [letter, key] = outer.mkfs;
+    let mut all_options = options.to_vec();
+    all_options.extend([letter.to_owned(), format!("{key}{node}")]);
+    let mut making: Vec<OsString> = outer.making.iter().map(OsString::from).collect();
+    if !making.is_empty() {
+        let parsed = read(options, mkfs.with_value)?;
+        let asked = parsed.iter().rfind(|option| option.name == "b");
+        let block = asked.and_then(|option| option.value).unwrap_or(JOURNAL_BLOCK);
+        making.extend(["-b".into(), block.into(), node.into()]);
+    }
+    Ok((all_options, making))
+}
+
+/// Mount options added to the user's: the names of several devices and of the journal's, or the
+/// size in bytes of a filesystem in memory.
 pub fn mount_options(
     filesystem: &Filesystem,
-    devices: &[PathBuf],
+    (devices, journal): (&[PathBuf], Option<&Path>),
     bytes: u64,
     user: &[String],
 ) -> Vec<String> {
@@ -105,14 +137,18 @@ pub fn mount_options(
         let ours = size.first().filter(|_| !is_sized);
         return ours.map(|key| format!("{key}={bytes}")).into_iter().collect();
     }
-    let Some(option) = filesystem.device_option else { return Vec::new() };
-    let others = devices.iter().skip(1);
-    others.map(|device| format!("{option}={}", device.display())).collect()
+    let named = |option: &str, device: &Path| format!("{option}={}", device.display());
+    let others = filesystem
+        .device_option
+        .into_iter()
+        .flat_map(|option| devices.iter().skip(1).map(move |device| named(option, device)));
+    let outer = filesystem.outer_journal.zip(journal);
+    others.chain(outer.map(|(outer, device)| named(outer.mount, device))).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MkfsRequest, arguments, mount_options};
+    use super::{MkfsRequest, arguments, mount_options, with_journal};
     use crate::filesystems::find;
     use std::path::PathBuf;
 
@@ -161,16 +197,38 @@ mod tests {
     fn all_devices_are_passed_to_the_mount() {
         let devices: Vec<_> = ["/dev/a", "/dev/b", "/dev/c"].iter().map(PathBuf::from).collect();
         let several = find("btrfs").unwrap();
-        let options = mount_options(several, &devices, 0, &[]);
+        let options = mount_options(several, (&devices, None), 0, &[]);
         assert_eq!(options, ["device=/dev/b", "device=/dev/c"]);
-        assert!(mount_options(several, &devices[..1], 0, &[]).is_empty());
-        assert!(mount_options(find("xfs").unwrap(), &devices, 0, &[]).is_empty());
+        assert!(mount_options(several, (&devices[..1], None), 0, &[]).is_empty());
+        assert!(mount_options(find("xfs").unwrap(), (&devices, None), 0, &[]).is_empty());
+    }
+
+    #[test]
+    fn a_journal_on_another_device_is_made_and_mounted() {
+        let journal = PathBuf::from("/dev/j");
+        let made = |filesystem: &str, options: &[&str]| {
+            let options: Vec<_> = options.iter().map(|&option| option.to_owned()).collect();
+            let made = with_journal(find(filesystem).unwrap(), &options, &journal).ok()?;
+            Some((made.0.join(" "), made.1.join(" ".as_ref()).into_string().unwrap()))
+        };
+        let pair = |left: &str, right: &str| Some((left.to_owned(), right.to_owned()));
+        let ext4 = pair("-b 1024 -J device=/dev/j", "-O journal_dev -b 1024 /dev/j");
+        assert_eq!(made("ext4", &["-b", "1024"]), ext4);
+        assert_eq!(made("ext4", &[]).unwrap().1, "-O journal_dev -b 4096 /dev/j");
+        assert_eq!(made("xfs", &[]), pair("-l logdev=/dev/j", ""));
+        assert_eq!(made("ext2", &[]), None);
+        let mounted = |filesystem: &str| {
+            let on = (&[PathBuf::from("/dev/x")][..], Some(&*journal));
+            mount_options(find(filesystem).unwrap(), on, 0, &[]).join(",")
+        };
+        assert_eq!(mounted("ext4"), "journal_path=/dev/j");
+        assert_eq!(mounted("xfs"), "logdev=/dev/j");
     }
 
     #[test]
     fn tmpfs_size_defaults_to_the_device_size_and_mkfs_is_refused() {
         let tmpfs = find("tmpfs").unwrap();
-        let user = |option: &str| mount_options(tmpfs, &[], 4096, &[option.to_owned()]);
+        let user = |option: &str| mount_options(tmpfs, (&[], None), 4096, &[option.to_owned()]);
         assert_eq!(user("noatime"), ["size=4096"]);
         assert!(user("noatime,size=1g").is_empty() && user("nr_blocks=7").is_empty());
         assert_eq!(made("tmpfs", &["-q"]), None);

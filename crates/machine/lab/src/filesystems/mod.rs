@@ -14,6 +14,7 @@ use crate::machine::KernelMounts;
 use crate::tools::{self, ToolPath};
 
 pub(crate) use getopt::paths_in;
+pub(crate) use mkfs::with_journal;
 pub use mkfs::{MkfsRequest, arguments, mount_options};
 
 /// Refusal of an option that would make mkfs do something else.

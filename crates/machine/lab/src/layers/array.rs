@@ -85,8 +85,7 @@ pub(super) fn of_disks(mut device: LabDevice, layer: &ArrayLayer) -> Result<LabD
     }
     let array = make_array(&lab, layer, &disks)?;
     let storage = AcquiredStorage::Mapped(Box::new(DeviceOverParts { device: array, parts }));
-    let cautions = device.cautions.clone();
-    Ok(LabDevice { lab, storage, below: Some(Box::new(device)), cautions })
+    Ok(device.below(storage))
 }
 
 /// Makes and starts an array, which is stopped when the returned device is dropped.

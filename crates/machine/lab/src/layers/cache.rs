@@ -69,8 +69,7 @@ pub(super) fn before_disk(
     };
     let over = DeviceOverParts { device: device_above, parts };
     let storage = AcquiredStorage::Mapped(Box::new(over));
-    let cautions = device.cautions.clone();
-    Ok(LabDevice { lab, storage, below: Some(Box::new(device)), cautions })
+    Ok(device.below(storage))
 }
 
 /// Makes a device with a cache, which is stopped when the returned device is dropped.

@@ -42,7 +42,7 @@ pub(super) fn on_filesystem(device: LabDevice, layer: &LoopLayer) -> Result<LabD
     let image = LoopImage::make(&lab, root, spec)?;
     cautions.extend(image.cautions());
     let storage = AcquiredStorage::Images(vec![image], bytes);
-    Ok(LabDevice { lab, storage, below: Some(Box::new(mounted)), cautions })
+    Ok(LabDevice { lab, storage, below: Some(Box::new(mounted)), journal: None, cautions })
 }
 
 /// Sector size for the loop device: direct I/O requires the sector size of the devices below.

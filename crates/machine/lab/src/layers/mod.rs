@@ -63,6 +63,8 @@ impl LabDevice {
     /// When a layer cannot be made here; the layers below it are then taken down.
     pub fn covered(self, layers: &[Layer]) -> Result<Self, LabError> {
         let mut device = self;
+        // Layers are built on the devices of the filesystem; its journal stays as it is.
+        let journal = device.journal.take();
         for layer in layers {
             device = match layer {
                 Layer::Loop(layer) => file::on_filesystem(device, layer)?,
@@ -74,6 +76,7 @@ impl LabDevice {
                 }
             };
         }
+        device.journal = journal;
         Ok(device)
     }
 
@@ -82,10 +85,12 @@ impl LabDevice {
     /// # Errors
     /// When a layer is in use; this layer and those below it stay in the register.
     pub fn uncovered(mut self) -> Result<Self, LabError> {
+        let journal = self.journal.take();
         while let Some(below) = self.below.take() {
             self.storage.release()?;
             self = below.into_device()?;
         }
+        self.journal = journal;
         Ok(self)
     }
 
@@ -123,6 +128,10 @@ impl AcquiredStorage {
                 freed.into_iter().collect()
             }
             Self::Mapped(mapped) => mapped.release(),
+            Self::Joined(parts) => {
+                let freed = parts.map(LabDevice::release);
+                freed.into_iter().collect()
+            }
             Self::Blocks(_) | Self::Directory(_) | Self::Memory(_) => Ok(()),
         }
     }

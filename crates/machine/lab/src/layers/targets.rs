@@ -76,8 +76,7 @@ pub(super) fn mapped(mut device: LabDevice, layer: &Layer) -> Result<LabDevice, 
     // dm-crypt has a top device for each member; all other layers have one, which is made last.
     stack.tops = if matches!(layer, Layer::Crypt(_)) { members.len() } else { 1 };
     let storage = AcquiredStorage::Mapped(Box::new(stack));
-    let cautions = device.cautions.clone();
-    Ok(LabDevice { lab, storage, below: Some(Box::new(device)), cautions })
+    Ok(device.below(storage))
 }
 
 fn target(kind: &'static str, length_sectors: u64, parameters: String) -> MapperTarget {

@@ -4,7 +4,7 @@ use treering_model::PlayedCounts;
 
 use super::PlayedModel;
 use crate::LabError;
-use crate::device::{AcquiredStorage, LabDevice};
+use crate::device::LabDevice;
 use crate::images::LoopImage;
 
 impl LabDevice {
@@ -13,12 +13,7 @@ impl LabDevice {
     /// # Errors
     /// When a disk does not answer at all.
     pub fn play(&self, plays: bool) -> Result<(), LabError> {
-        match &self.bottom().storage {
-            AcquiredStorage::Images(images, _) => {
-                images.iter().try_for_each(|image| image.play(plays))
-            }
-            _ => Ok(()),
-        }
+        self.bottom_images().into_iter().try_for_each(|image| image.play(plays))
     }
 
     /// Sum of the counters of all played disks; `None` without played disks.
@@ -26,20 +21,16 @@ impl LabDevice {
     /// # Errors
     /// When a disk does not answer.
     pub fn played(&self) -> Result<Option<PlayedCounts>, LabError> {
-        let AcquiredStorage::Images(images, _) = &self.bottom().storage else { return Ok(None) };
         let mut total: Option<PlayedCounts> = None;
-        for counts in images.iter().filter_map(LoopImage::played) {
+        for counts in self.bottom_images().into_iter().filter_map(LoopImage::played) {
             let counts = counts?;
             total = Some(total.map_or_else(|| counts.clone(), |total| total.with(&counts)));
         }
         Ok(total)
     }
 
-    /// Model of the played disk, if any.
+    /// Model of the first played disk, if any.
     pub fn model(&self) -> Option<&PlayedModel> {
-        match &self.bottom().storage {
-            AcquiredStorage::Images(images, _) => images.first()?.model(),
-            _ => None,
-        }
+        self.bottom_images().into_iter().find_map(LoopImage::model)
     }
 }

@@ -139,6 +139,24 @@ mod tests {
     }
 
     #[test]
+    fn a_cleanup_that_always_fails_can_be_given_up() {
+        let top = tempfile::tempdir().unwrap();
+        let lab = Lab::open(&top.path().join("register")).unwrap();
+        let cleanup = shell("exit 7");
+        let folder = top.path();
+        let commands = TrialCommands { prepare: &[], cleanup: &cleanup, environment: &[], folder };
+        let prepared = PreparedPlace::prepare(commands, &lab).unwrap();
+        assert!(prepared.clean_up().is_err());
+        let left = lab.list().unwrap();
+        assert!(lab.release(left.clone())[0].1.is_err());
+        assert_eq!(lab.list().unwrap().len(), 1, "it stays until it is given up");
+        let written = lab.give_up(&left[0], 7).unwrap();
+        assert!(lab.list().unwrap().is_empty());
+        let line = std::fs::read_to_string(written).unwrap();
+        assert!(line.starts_with("7 ") && line.ends_with("\"sh -c exit 7\"\n"), "{line}");
+    }
+
+    #[test]
     fn cleanups_of_a_killed_run_are_run_in_the_reverse_order_of_their_preparations() {
         let top = tempfile::tempdir().unwrap();
         let lab = Lab::open(&top.path().join("register")).unwrap();

@@ -16,6 +16,7 @@ mod layers;
 mod making;
 mod rehearsing;
 mod rounds;
+mod second_device;
 mod signatures;
 mod unmounted;
 mod wiped;

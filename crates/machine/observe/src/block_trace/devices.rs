@@ -9,7 +9,7 @@ use std::fs::{DirEntry, File, read_dir, read_to_string};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use treering_model::filesystems::{MemberLocation, OVERLAY, by_name};
+use treering_model::filesystems::{EXT4, MemberLocation, OVERLAY, by_name};
 use treering_sys::{Mount, MountTable};
 use treering_trace::{DeviceNumber, TraceDevice};
 
@@ -83,12 +83,14 @@ pub(crate) fn mounted_folders(dir: &Path) -> Result<Vec<PathBuf>, BlockTraceErro
     let unread = |source| BlockTraceError::Unreadable { device: dir.display().to_string(), source };
     let open = File::open(dir).map_err(unread)?;
     let number = open.metadata().map_err(unread)?.dev();
+    let table = MountTable::read().map_err(unread)?;
+    let mount = table.mount_of(&open);
     if let Some(folder) = folder(sys, split(number)) {
-        return Ok(vec![folder]);
+        let journal = mount.and_then(|it| journal_folder((sys, Path::new("/proc")), it, &folder));
+        return Ok(std::iter::once(folder).chain(journal).collect());
     }
     let none = || BlockTraceError::NoDevice { device: dir.display().to_string() };
-    let table = MountTable::read().map_err(unread)?;
-    let mount = table.mount_of(&open).ok_or_else(none)?;
+    let mount = mount.ok_or_else(none)?;
     if let Some(upper) = upper_dir(mount) {
         return mounted_folders(upper);
     }
@@ -99,6 +101,25 @@ pub(crate) fn mounted_folders(dir: &Path) -> Result<Vec<PathBuf>, BlockTraceErro
     let mounted = folder(sys, split(source.rdev())).ok_or_else(none)?;
     let all = members(sys, &mount.fs_type, &mounted);
     Ok(all.unwrap_or_else(|| vec![mounted]))
+}
+
+/// Folder of the device of a journal that is not inside its filesystem: xfs names it among the
+/// mount options, and the thread of an ext4's journal is called after it.
+fn journal_folder((sys, proc): (&Path, &Path), mount: &Mount, mounted: &Path) -> Option<PathBuf> {
+    let named = mount.super_options.split(',').find_map(|option| option.strip_prefix("logdev="));
+    if let Some(node) = named {
+        return folder(sys, split(std::fs::metadata(node).ok()?.rdev()));
+    }
+    let own = mounted.file_name()?.to_str()?;
+    let thread =
+        read_to_string(sys.join("fs").join(EXT4.name).join(own).join("journal_task")).ok()?;
+    let name = read_to_string(proc.join(thread.trim()).join("comm")).ok()?;
+    // A journal inside ends with its inode; the kernel cuts long names of threads.
+    let device = name.trim().strip_prefix("jbd2/")?;
+    if own.starts_with(device) || device.starts_with(&format!("{own}-")) {
+        return None;
+    }
+    sys.join("class/block").join(device).canonicalize().ok()
 }
 
 /// Directory that an overlay writes to.
@@ -217,8 +238,9 @@ mod tests {
 
     use treering_trace::{DeviceNumber, TraceDevice};
 
-    use super::{TracedDevice, bottom, device_at, devices_under, folder, members};
+    use super::{TracedDevice, bottom, device_at, devices_under, folder, journal_folder, members};
     use crate::block_trace::BlockTraceError;
+    use treering_sys::{Mount, MountTable};
 
     fn partition() -> TracedDevice {
         let device =
@@ -271,6 +293,29 @@ mod tests {
         device(sys, "virtual/md0/md0p1", &part, &[]);
         let parts = ["pci/sda/sda1", "virtual/md0"];
         device(sys, "virtual/dm-0", &[("dev", "252:0"), ("size", "15000")], &parts);
+    }
+
+    #[test]
+    fn the_journal_of_an_ext4_is_found_by_the_name_of_its_thread() {
+        let top = tempfile::tempdir().unwrap();
+        let top = &top.path().canonicalize().unwrap();
+        let (sys, proc) = (top.join("sys"), top.join("proc"));
+        for folder in ["sys/fs/ext4/sdb12345678", "sys/class/block/sdc1", "proc/77"] {
+            create_dir_all(top.join(folder)).unwrap();
+        }
+        write(sys.join("fs/ext4/sdb12345678/journal_task"), "77\n").unwrap();
+        let table = MountTable::read().unwrap();
+        let mount = Mount { super_options: "rw".to_owned(), ..table.mounts[0].clone() };
+        let found = |thread: &str| {
+            write(proc.join("77/comm"), format!("{thread}\n")).unwrap();
+            journal_folder((&sys, &proc), &mount, &sys.join("devices/sdb12345678"))
+        };
+        assert_eq!(found("jbd2/sdc1"), Some(sys.join("class/block/sdc1")));
+        assert_eq!(found("jbd2/sdc9"), None);
+        // Inside the filesystem; the kernel keeps 15 bytes of a thread's name.
+        for inside in ["jbd2/sdb12345678-8", "jbd2/sdb1234567", "other"] {
+            assert_eq!(found(inside), None, "{inside}");
+        }
     }
 
     #[test]

@@ -184,6 +184,9 @@ fn suits(variant: &Variant, conditions: &Conditions) -> Result<(), (&'static str
     if !settings.layers.is_empty() {
         return Err(("a filesystem on layers is not aged by a plan", "leave `layers` out"));
     }
+    if settings.second_device.is_some() {
+        return Err(("a filesystem on two kinds of devices is not aged by a plan", "leave it out"));
+    }
     if !(settings.prepare.is_empty() && settings.cleanup.is_empty()) {
         let hint = "write it in the job, which starts from the image";
         return Err(("a command of the variant would run before each age, too", hint));

@@ -27,7 +27,7 @@ const LAYERS_MAX: usize = 8;
 /// Layers of a variant, from the device upwards.
 pub(in crate::plan::document) fn layers(
     section: &VariantTable,
-    device: &DeviceSpec,
+    (device, mut devices): (&DeviceSpec, usize),
 ) -> Result<Vec<Layer>, Fault> {
     let Some(key) = &section.layers else { return Ok(Vec::new()) };
     if matches!(device, DeviceSpec::Directory { .. }) {
@@ -44,7 +44,6 @@ pub(in crate::plan::document) fn layers(
         return Err(key.fault(message, ""));
     }
     let mut layers: Vec<Layer> = Vec::new();
-    let mut devices = device.count();
     for (span, form) in forms {
         if layers.last().is_some_and(Layer::is_above_filesystem) {
             let message = "an overlay is above the filesystem: nothing is built on it";
