@@ -710,6 +710,23 @@ mod tests {
     }
 
     #[test]
+    fn operations_of_shipped_profiles_are_those_of_earlier_versions() {
+        for (name, print) in [
+            ("mail", 0x62cc_57f8_749a_9759),
+            ("database", 0xfa37_1df3_cdbf_8ab7),
+            ("container", 0xaa04_e1c3_c864_eecf),
+            ("round-robin", 0x452d_9994_b5e9_12c4),
+            ("shuffled", 0xec2e_276c_0d2b_2fc3),
+            ("shuffled-clone", 0xfa7e_747d_d342_f7b7),
+            ("size-age-depth", 0x1dc9_10b6_93e7_9ab7),
+        ] {
+            let mut drawn = generator(name, 7, 50 << 20).unwrap();
+            play(&mut drawn, 3000);
+            assert_eq!(drawn.fingerprint().number(), print, "{name}");
+        }
+    }
+
+    #[test]
     fn partial_shuffle_keeps_the_order_of_unshuffled_files() {
         for (share, least, most) in [(0.0, 0, 0), (0.5, 9_000, 11_500), (1.0, 20_500, 21_280)] {
             let mut drawn = generator("shuffled", 1, 0).unwrap();
