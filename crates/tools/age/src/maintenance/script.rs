@@ -11,7 +11,8 @@ use treering_script::{
 
 use super::plan::{MaintenanceKind, MaintenancePart, MaintenancePlan};
 use crate::calls::{FILE, HERE, OTHER, ROOT, ROOT_DIR, c_string, path, root_path, write};
-use crate::generator::{LiveFile, OperationGenerator};
+use crate::generator::OperationGenerator;
+use crate::operation::LiveFile;
 use crate::profile::{FilesPlan, Model, OperationKind};
 use crate::steps::{StepCounters, StepRecord};
 
