@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use treering_sys::{Confinement, FileType, identity_in, stat};
 
@@ -45,11 +44,12 @@ pub struct TreeCensus {
     pub failed: u64,
 }
 
-/// Counts everything beneath a directory.
+/// Counts everything beneath a directory; `now`, in seconds since 1970, gives the files their ages.
+/// Without it birth times are not looked at, and all files are of age 0.
 ///
 /// # Errors
 /// If directories cannot be opened at all.
-pub fn census(top: BorrowedFd<'_>) -> Result<TreeCensus, WalkError> {
+pub fn census(top: BorrowedFd<'_>, now: Option<i64>) -> Result<TreeCensus, WalkError> {
     let census = TreeCensus {
         files: 0,
         bytes: 0,
@@ -59,8 +59,6 @@ pub fn census(top: BorrowedFd<'_>) -> Result<TreeCensus, WalkError> {
         unborn: 0,
         failed: 0,
     };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let now = i64::try_from(now).unwrap_or(i64::MAX);
     let mut counter = CensusVisitor { census, now, path: Vec::new() };
     traverse(Confinement::probe(top), top, &mut counter)?;
     let TreeCensus { mut sizes, mut class_bytes, .. } = counter.census;
@@ -72,8 +70,7 @@ pub fn census(top: BorrowedFd<'_>) -> Result<TreeCensus, WalkError> {
 
 struct CensusVisitor {
     census: TreeCensus,
-    /// Seconds since 1970 at the beginning.
-    now: i64,
+    now: Option<i64>,
     /// Directories of the current path, by index, with their files by age so far.
     path: Vec<(usize, BTreeMap<u8, u32>)>,
 }
@@ -81,12 +78,13 @@ struct CensusVisitor {
 impl CensusVisitor {
     /// Age class of a file by its birth time.
     fn age(&mut self, entry: &TreeEntry<'_>) -> u8 {
+        let Some(now) = self.now else { return 0 };
         let born = identity_in(entry.dir, entry.name).ok().and_then(|identity| identity.born);
         let Some((second, _)) = born else {
             self.census.unborn += 1;
             return 0;
         };
-        let minutes = self.now.saturating_sub(second).max(0) / 60;
+        let minutes = now.saturating_sub(second).max(0) / 60;
         let power = minutes.checked_ilog2().and_then(|power| u8::try_from(power + 1).ok());
         power.unwrap_or(0).min(AGE_MAX)
     }
@@ -145,7 +143,7 @@ mod tests {
 
     use treering_sys::open_top;
 
-    use super::census;
+    use super::{census, identity_in};
 
     #[test]
     fn files_are_counted_by_size_and_directories_by_children() {
@@ -158,7 +156,9 @@ mod tests {
         }
         std::os::unix::fs::symlink("two", path("link")).unwrap();
         let top = open_top(place.path()).unwrap();
-        let counts = census(top.as_fd()).unwrap();
+        let born = identity_in(top.as_fd(), c"two").unwrap().born.unwrap();
+        let now = born.0 + 60 * 9;
+        let counts = census(top.as_fd(), Some(now)).unwrap();
         assert_eq!((counts.files, counts.bytes, counts.failed), (4, 9004, 0));
         let above: Vec<usize> = counts.directories.iter().map(|dir| dir.above).collect();
         assert_eq!(above.len(), 4);
@@ -166,7 +166,8 @@ mod tests {
         assert_eq!((above[2], above[3]), (1, 1));
         let files = counts.directories.iter().flat_map(|dir| &dir.ages);
         assert_eq!(files.map(|(_, count)| count).sum::<u32>(), 4);
-        assert!(counts.directories.iter().all(|dir| dir.ages.iter().all(|(age, _)| *age <= 1)));
+        // Nine minutes are in the class of 8 to 15.
+        assert!(counts.directories.iter().all(|dir| dir.ages.iter().all(|(age, _)| *age == 4)));
         assert_eq!(counts.class_bytes.iter().sum::<u64>(), 9004);
         let mut sizes = vec![1, 1, 1];
         sizes.resize(14, 0);

@@ -11,8 +11,8 @@ use treering_script::{
     CreateHow, DirSlot, Errno, ExpectedErrors, FileSlot, Io, OpenHow, Stop, SyncScope,
 };
 
-use super::operation::LiveFile;
 use super::maintenance::plan::MaintenanceKind;
+use super::operation::LiveFile;
 use super::profile::{FilesPlan, Model};
 
 /// Name of the tree of a run.

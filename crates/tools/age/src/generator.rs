@@ -58,7 +58,7 @@ impl OperationGenerator {
     pub(super) fn new(mut model: Model, seed: u64, live_bytes: u64) -> Self {
         for plan in &mut model.files {
             let Some(classes) = &plan.classes else { continue };
-            let factor = classes.factor(target(plan.amount, live_bytes), plan.sizes.mean());
+            let factor = classes.factor(plan.amount.target_bytes(live_bytes), plan.sizes.mean());
             let layout = DirectoryTree::new(classes, factor);
             plan.directories = layout.directories();
             plan.layout = Some(Arc::new(layout));
@@ -67,7 +67,7 @@ impl OperationGenerator {
             model.operations.iter().any(|plan| plan.files == place && plan.kind == kind)
         };
         let populations = model.files.iter().enumerate().map(|(place, plan)| Population {
-            target_bytes: target(plan.amount, live_bytes),
+            target_bytes: plan.amount.target_bytes(live_bytes),
             can_create: does(place, OperationKind::Create),
             can_delete: does(place, OperationKind::Delete),
             free: plan.layout.is_some().then(FreePlaces::default),
@@ -584,19 +584,6 @@ impl OperationGenerator {
                 add(&[&[11, *position, *bytes][..], &of(live)].concat());
             }
         }
-    }
-}
-
-/// Target bytes of a population; 0 for a count.
-fn target(amount: InitialSize, live_bytes: u64) -> u64 {
-    match amount {
-        InitialSize::Count(_) => 0,
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a share of a number is not above it"
-        )]
-        InitialSize::Share(share) => (live_bytes as f64 * share).round() as u64,
     }
 }
 

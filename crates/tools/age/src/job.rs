@@ -16,9 +16,7 @@ use super::history_session::HistorySession;
 use super::maintenance::costs::maintenance_metrics;
 use super::maintenance::plan::MaintenancePart;
 use super::options::NativeOptions;
-use super::profile::{
-    FilesPlan, InitialSize, Model, OperationKind, Profile, load,
-};
+use super::profile::{FilesPlan, InitialSize, Model, OperationKind, Profile, load};
 use super::progress::foreseen;
 use super::rules::EndRule;
 use super::session::AgeSession;

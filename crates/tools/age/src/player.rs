@@ -10,13 +10,13 @@ use treering_script::{
 
 use super::calls::{
     DataMode, FILE, HERE, LIVE, MadeDirectories, ROOT, ROOT_DIR, THERE, WriteOutcome, c_string,
-    copy_file, create, directories_to_make, directory_path, is_in_subvolume, path, punch, put, reflink, remove_file,
-    root_path, write,
+    copy_file, create, directories_to_make, directory_path, is_in_subvolume, path, punch, put,
+    reflink, remove_file, root_path, write,
 };
 use super::fast_forward::FastForward;
 use super::generator::OperationGenerator;
-use super::operation::{LiveFile, Operation, OperationAction};
 use super::maintenance::script::first_refused;
+use super::operation::{LiveFile, Operation, OperationAction};
 use super::profile::FilesPlan;
 use super::restore::restore;
 use super::steps::{SpaceAnswer, StepCounters, StepRecord};

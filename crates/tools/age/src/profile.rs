@@ -412,6 +412,17 @@ impl InitialSize {
             Self::Share(share) => share,
         }
     }
+
+    /// Target bytes of a population; 0 for a count.
+    pub(super) fn target_bytes(self, live_bytes: u64) -> u64 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of a number is not above it"
+        )]
+        let bytes = (live_bytes as f64 * self.share()).round() as u64;
+        bytes
+    }
 }
 
 fn files_plan(written: &FilesText) -> Result<FilesPlan, ProfileError> {

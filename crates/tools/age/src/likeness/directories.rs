@@ -137,10 +137,7 @@ fn scaled(classes: &TreeClasses, factor: f64) -> Vec<ScaledClass> {
 
 /// Directory above each directory, and the directories of each class: those of a class are dealt
 /// in turn to the directories of the class above.
-fn joined(
-    classes: &TreeClasses,
-    rows: &[ScaledClass],
-) -> (Vec<u32>, Vec<std::ops::Range<u32>>) {
+fn joined(classes: &TreeClasses, rows: &[ScaledClass]) -> (Vec<u32>, Vec<std::ops::Range<u32>>) {
     let mut above: Vec<u32> = Vec::new();
     let mut of_row: Vec<std::ops::Range<u32>> = Vec::new();
     let mut dealt = vec![0u32; rows.len()];

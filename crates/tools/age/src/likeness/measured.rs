@@ -58,7 +58,8 @@ pub fn measured_profile(tree: &MeasuredTree<'_>) -> String {
         let files = files.collect::<Vec<_>>().join(", ");
         let directories = row.directories;
         // Writing to a string does not fail.
-        let _ = writeln!(text, "  {{ {above}directories = {directories}, files = {{ {files} }} }},");
+        let _ =
+            writeln!(text, "  {{ {above}directories = {directories}, files = {{ {files} }} }},");
     }
     text.push_str("]\n");
     for (operation, choice) in [("create", ""), ("delete", "choose = \"by-age\"\n")] {

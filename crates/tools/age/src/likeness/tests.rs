@@ -217,7 +217,8 @@ fn rows_of_a_tree_that_cannot_be_are_refused_with_their_number() {
         let error = read("it", &with_tree(&rows, "share = \"100%\"")).unwrap_err();
         assert!(error.message.contains(wanted), "{rows}: {}", error.message);
     }
-    for beside in ["count = 3", "share = \"100%\"\nfan-out = 3", "share = \"9%\"\ndirectories = 2"] {
+    for beside in ["count = 3", "share = \"100%\"\nfan-out = 3", "share = \"9%\"\ndirectories = 2"]
+    {
         let error = read("it", &with_tree(top, beside)).unwrap_err();
         assert!(error.message.contains("beside it only"), "{beside}: {}", error.message);
     }
@@ -231,7 +232,5 @@ fn below(number: usize) -> String {
 }
 
 fn with_tree(rows: &str, beside: &str) -> String {
-    format!(
-        "about = \"x\"\n[[files]]\nname = \"x\"\nsize = \"1KiB\"\n{beside}\ntree = [{rows}]\n"
-    )
+    format!("about = \"x\"\n[[files]]\nname = \"x\"\nsize = \"1KiB\"\n{beside}\ntree = [{rows}]\n")
 }
