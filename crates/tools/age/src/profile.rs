@@ -599,6 +599,8 @@ mod tests {
             (&maintenance("do = \"polish\""), "polish"),
             (&maintenance("do = \"snapshot\""), "`keep` is missing"),
             (&maintenance("do = \"trim\"\nkeep = 2"), "`keep`"),
+            (&maintenance("do = \"trim\"\nusage = 50"), "`usage` is for balance"),
+            (&maintenance("do = \"balance\"\nusage = 101"), "usage: 101 is not"),
             (&maintenance("do = \"trim\"\nshare = \"5%\""), "`share`"),
             (&maintenance("do = \"read\"\nreads = true"), "`reads`"),
             (&maintenance("do = \"defrag\"\nfiles = \"y\""), "named 'y'"),
