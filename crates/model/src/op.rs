@@ -80,6 +80,8 @@ crate::named_enum! {
         Defragment = "defragment",
         /// `ioctl` that makes or destroys a subvolume or snapshot.
         Snapshot = "snapshot",
+        /// `ioctl` that writes chunks of btrfs anew.
+        Balance = "balance",
     }
 }
 

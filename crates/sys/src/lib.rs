@@ -45,6 +45,7 @@ pub use files::whole_paths::{
     make_dir_by_path, open_by_path, remove_dir_by_path, rename_by_path, stat_by_path, stat_top,
     unlink_by_path,
 };
+pub use filesystems::balance::balance;
 pub use filesystems::btrfs_search::{BtrfsKey, BtrfsSpace, btrfs_items, btrfs_spaces};
 pub use filesystems::defragmenting::{
     CopiedState, defragment_range, has_extents, move_extents, nameless_file, swap_extents,

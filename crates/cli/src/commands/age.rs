@@ -7,7 +7,8 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, FromArgMatches};
 use treering_age::{
-    AgeWorkload, MeasuredTree, ResumedAging, measured_profile, profile_text, profiles, steps_of,
+    AgeWorkload, MeasuredDirectory, MeasuredTree, ResumedAging, measured_profile, profile_text,
+    profiles, steps_of,
 };
 use treering_conduct::extract_history;
 use treering_conduct::trial::TrialOutcome;
@@ -29,6 +30,7 @@ use crate::arguments::{
     resumes,
 };
 use crate::classic_output::say;
+use crate::clock::trial_unix_ms;
 use crate::failure::Failure;
 use crate::storage::{failure, open_results, place_at};
 use crate::terminal::Terminal;
@@ -153,7 +155,7 @@ fn show(name: &str) -> Result<ExitCode, Failure> {
 
 fn profile(args: &MeasureProfileArgs) -> Result<ExitCode, Failure> {
     let top = open_top(&args.dir).map_err(|errno| Failure::of_path(&args.dir, &errno.into()))?;
-    let tree = census(top.as_fd())
+    let tree = census(top.as_fd(), Some(trial_unix_ms() / 1000))
         .map_err(|error| Failure::environment(format!("cannot {}: {}", error.0, error.1)))?;
     if tree.bytes == 0 {
         let message = format!("{}: there is no file with data in it", args.dir.display());
@@ -162,12 +164,18 @@ fn profile(args: &MeasureProfileArgs) -> Result<ExitCode, Failure> {
     if tree.failed > 0 {
         say(&format!("{} files and directories could not be looked at", tree.failed));
     }
+    if tree.unborn > 0 {
+        let files = tree.unborn;
+        say(&format!("{files} files have no birth time here and count as the youngest"));
+    }
+    let directories = tree.directories.into_iter();
+    let directories: Vec<MeasuredDirectory> =
+        directories.map(|dir| MeasuredDirectory { above: dir.above, files: dir.ages }).collect();
     let text = measured_profile(&MeasuredTree {
         name: &args.dir.to_string_lossy(),
-        files: tree.files,
-        directories: tree.directories,
-        parents: tree.parents,
         sizes: &tree.sizes,
+        bytes: &tree.class_bytes,
+        directories: &directories,
     });
     output::with_writer(args.output.as_deref(), |out| out.write_all(text.as_bytes()))?;
     Ok(ExitCode::SUCCESS)

@@ -64,6 +64,13 @@ fn a_directory_is_measured_and_its_profile_makes_files_like_its_own() {
     let sizes: Vec<u64> = tree_of(Path::new(target)).into_values().collect();
     assert!(sizes.len() > 100, "{sizes:?}");
     assert!(sizes.iter().all(|bytes| (4096..8192).contains(bytes)), "{sizes:?}");
+    let equal = place.path().join("equal");
+    fs::create_dir(&equal).unwrap();
+    let words = ["age", equal.to_str().unwrap(), "-p", file, "--until", "operations=0"];
+    program.run(words.iter().chain(&["--no-store"])).ends_with(0);
+    let made = tree_of(&equal);
+    assert_eq!((made.len(), made.values().sum::<u64>()), (20, 20 * 5000), "{made:?}");
+    assert!(made.keys().all(|path| path.contains("age-0/file/d1/d2/f")), "{made:?}");
     program.run(["age", "profile", "/nowhere/at/all"]).ends_with(2);
 }
 

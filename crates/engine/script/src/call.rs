@@ -316,6 +316,13 @@ pub enum Call<'a> {
         /// Directory near which new blocks are looked for.
         at: DirSlot,
     },
+    /// Writes the data of chunks of btrfs anew.
+    Balance {
+        /// An open directory of the filesystem.
+        dir: DirSlot,
+        /// Chunks that are filled less than this percentage; 100 for all.
+        percent: u64,
+    },
     /// Makes a subvolume.
     MakeSubvolume {
         /// Parent directory.

@@ -235,6 +235,8 @@ plain! {
     trim(dir: DirSlot, bytes: u64) Trim;
     /// Gives a file other blocks, in fewer extents, if there are any near the directory.
     defragment(file: FileSlot, at: DirSlot) Defragment;
+    /// Writes the data of chunks of btrfs that are filled less than a percentage anew.
+    balance(dir: DirSlot, percent: u64) Balance;
     /// Makes a subvolume.
     make_subvolume(at: DirSlot, name: &CStr) MakeSubvolume;
     /// Makes a snapshot of a subvolume.

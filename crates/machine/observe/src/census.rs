@@ -1,15 +1,28 @@
-//! File counts by size, and directory counts of a tree: input of aging profiles. Names and contents
-//! are ignored.
+//! Counts of a tree: its files by size, and its directories with their files by age. Names and
+//! contents are ignored.
 
+use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
 
-use treering_sys::{Confinement, FileType, stat};
+use treering_sys::{Confinement, FileType, identity_in, stat};
 
 use crate::tree::{SkipReason, TreeEntry, TreeVisitor, WalkError, traverse};
 
 /// Number of size classes: empty, 1 byte, 2 to 3, and so on.
 const CLASSES: usize = 41;
+/// Largest age class.
+const AGE_MAX: u8 = 31;
+
+/// Directory of a census.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CensusDirectory {
+    /// Index of the directory above, which comes before; that of the top is its own.
+    pub above: usize,
+    /// Number of its regular files by age, youngest first: born less than a minute ago, up to 2
+    /// minutes, up to 4 and so on. Files without a birth time count as born now.
+    pub ages: Vec<(u8, u32)>,
+}
 
 /// Counts of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,55 +31,72 @@ pub struct TreeCensus {
     pub files: u64,
     /// Sum of the file sizes, in bytes.
     pub bytes: u64,
-    /// Directories, including the top.
-    pub directories: u64,
-    /// Directories with subdirectories.
-    pub parents: u64,
     /// Files by size class: empty, 1 byte, 2 to 3, 4 to 7, and so on; the last class includes all
     /// larger files.
     pub sizes: Vec<u64>,
+    /// Bytes of the files of each class.
+    pub class_bytes: Vec<u64>,
+    /// Directories, the top first.
+    pub directories: Vec<CensusDirectory>,
+    /// Files whose birth time is unknown.
+    pub unborn: u64,
     /// Entries that could not be read.
     pub failed: u64,
 }
 
-/// Counts everything beneath a directory.
+/// Counts everything beneath a directory; `now`, in seconds since 1970, gives the files their ages.
+/// Without it birth times are not looked at, and all files are of age 0.
 ///
 /// # Errors
 /// If directories cannot be opened at all.
-pub fn census(top: BorrowedFd<'_>) -> Result<TreeCensus, WalkError> {
+pub fn census(top: BorrowedFd<'_>, now: Option<i64>) -> Result<TreeCensus, WalkError> {
     let census = TreeCensus {
         files: 0,
         bytes: 0,
-        directories: 0,
-        parents: 0,
         sizes: vec![0; CLASSES],
+        class_bytes: vec![0; CLASSES],
+        directories: Vec::new(),
+        unborn: 0,
         failed: 0,
     };
-    let mut counter = CensusVisitor { census, with_children: Vec::new() };
+    let mut counter = CensusVisitor { census, now, path: Vec::new() };
     traverse(Confinement::probe(top), top, &mut counter)?;
-    let TreeCensus { mut sizes, .. } = counter.census;
+    let TreeCensus { mut sizes, mut class_bytes, .. } = counter.census;
     let used = sizes.iter().rposition(|count| *count > 0).map_or(1, |last| last + 1);
     sizes.truncate(used);
-    Ok(TreeCensus { sizes, ..counter.census })
+    class_bytes.truncate(used);
+    Ok(TreeCensus { sizes, class_bytes, ..counter.census })
 }
 
 struct CensusVisitor {
     census: TreeCensus,
-    /// Flag per directory on the current path: a subdirectory was seen.
-    with_children: Vec<bool>,
+    now: Option<i64>,
+    /// Directories of the current path, by index, with their files by age so far.
+    path: Vec<(usize, BTreeMap<u8, u32>)>,
+}
+
+impl CensusVisitor {
+    /// Age class of a file by its birth time.
+    fn age(&mut self, entry: &TreeEntry<'_>) -> u8 {
+        let Some(now) = self.now else { return 0 };
+        let born = identity_in(entry.dir, entry.name).ok().and_then(|identity| identity.born);
+        let Some((second, _)) = born else {
+            self.census.unborn += 1;
+            return 0;
+        };
+        let minutes = now.saturating_sub(second).max(0) / 60;
+        let power = minutes.checked_ilog2().and_then(|power| u8::try_from(power + 1).ok());
+        power.unwrap_or(0).min(AGE_MAX)
+    }
 }
 
 impl TreeVisitor for CensusVisitor {
     type Halt = WalkError;
 
     fn enter(&mut self, _dir: BorrowedFd<'_>, _name: Option<&CStr>) -> Result<(), WalkError> {
-        if let Some(above) = self.with_children.last_mut()
-            && !std::mem::replace(above, true)
-        {
-            self.census.parents += 1;
-        }
-        self.census.directories += 1;
-        self.with_children.push(false);
+        let above = self.path.last().map_or(0, |(above, _)| *above);
+        self.path.push((self.census.directories.len(), BTreeMap::new()));
+        self.census.directories.push(CensusDirectory { above, ages: Vec::new() });
         Ok(())
     }
 
@@ -79,14 +109,23 @@ impl TreeVisitor for CensusVisitor {
             return Ok(());
         };
         let class = attributes.bytes.checked_ilog2().map_or(0, |power| power as usize + 1);
+        let class = class.min(CLASSES - 1);
         self.census.files += 1;
         self.census.bytes = self.census.bytes.saturating_add(attributes.bytes);
-        self.census.sizes[class.min(CLASSES - 1)] += 1;
+        self.census.sizes[class] += 1;
+        let class_bytes = &mut self.census.class_bytes[class];
+        *class_bytes = class_bytes.saturating_add(attributes.bytes);
+        let age = self.age(entry);
+        if let Some((_, ages)) = self.path.last_mut() {
+            *ages.entry(age).or_default() += 1;
+        }
         Ok(())
     }
 
     fn leave(&mut self) -> Result<(), WalkError> {
-        self.with_children.pop();
+        if let Some((directory, ages)) = self.path.pop() {
+            self.census.directories[directory].ages = ages.into_iter().collect();
+        }
         Ok(())
     }
 
@@ -104,7 +143,7 @@ mod tests {
 
     use treering_sys::open_top;
 
-    use super::census;
+    use super::{census, identity_in};
 
     #[test]
     fn files_are_counted_by_size_and_directories_by_children() {
@@ -117,9 +156,19 @@ mod tests {
         }
         std::os::unix::fs::symlink("two", path("link")).unwrap();
         let top = open_top(place.path()).unwrap();
-        let counts = census(top.as_fd()).unwrap();
+        let born = identity_in(top.as_fd(), c"two").unwrap().born.unwrap();
+        let now = born.0 + 60 * 9;
+        let counts = census(top.as_fd(), Some(now)).unwrap();
         assert_eq!((counts.files, counts.bytes, counts.failed), (4, 9004, 0));
-        assert_eq!((counts.directories, counts.parents), (4, 2));
+        let above: Vec<usize> = counts.directories.iter().map(|dir| dir.above).collect();
+        assert_eq!(above.len(), 4);
+        assert_eq!(above[..2], [0, 0]);
+        assert_eq!((above[2], above[3]), (1, 1));
+        let files = counts.directories.iter().flat_map(|dir| &dir.ages);
+        assert_eq!(files.map(|(_, count)| count).sum::<u32>(), 4);
+        // Nine minutes are in the class of 8 to 15.
+        assert!(counts.directories.iter().all(|dir| dir.ages.iter().all(|(age, _)| *age == 4)));
+        assert_eq!(counts.class_bytes.iter().sum::<u64>(), 9004);
         let mut sizes = vec![1, 1, 1];
         sizes.resize(14, 0);
         sizes.push(1);

@@ -1,4 +1,5 @@
 //! Filesystem metadata and mounting.
+pub(crate) mod balance;
 pub(crate) mod btrfs_search;
 pub(crate) mod defragmenting;
 pub(crate) mod fiemap;

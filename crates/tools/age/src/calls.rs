@@ -1,7 +1,7 @@
 //! Names of the files of a run, and the calls that make and remove them.
 //!
 //! A population is a directory `NAME` below the root of the run, or a tree of directories if it has
-//! a fan-out; a file is `f` and its number, a unit `u` and its number.
+//! a fan-out or a tree; a file is `f` and its number, a unit `u` and its number.
 
 use std::collections::HashSet;
 use std::ffi::CString;
@@ -11,8 +11,8 @@ use treering_script::{
     CreateHow, DirSlot, Errno, ExpectedErrors, FileSlot, Io, OpenHow, Stop, SyncScope,
 };
 
-use super::generator::LiveFile;
 use super::maintenance::plan::MaintenanceKind;
+use super::operation::LiveFile;
 use super::profile::{FilesPlan, Model};
 
 /// Name of the tree of a run.
@@ -39,10 +39,22 @@ pub(super) fn root_path(model: &Model) -> String {
     if is_in_subvolume(model) { format!("{ROOT}/{LIVE}") } else { ROOT.to_owned() }
 }
 
-/// Path of a directory below the root, with its ancestors by the fan-out.
+/// Numbers of the directories to make in that of the population; the top of a tree like one on
+/// disk is that itself.
+pub(super) fn directories_to_make(plan: &FilesPlan) -> std::ops::Range<u64> {
+    u64::from(plan.layout.is_some())..plan.directories
+}
+
+/// Path of a directory below the root, with its ancestors by the fan-out or the tree.
 pub(super) fn directory_path(plan: &FilesPlan, directory: u64) -> String {
+    if plan.layout.is_some() && directory == 0 {
+        return plan.name.clone();
+    }
     let mut numbers = vec![directory];
-    let above = |number: u64| number.checked_sub(1)?.checked_div(plan.fan_out);
+    let above = |number: u64| match &plan.layout {
+        Some(layout) => layout.above(number),
+        None => number.checked_sub(1)?.checked_div(plan.fan_out),
+    };
     while let Some(number) = numbers.last().and_then(|number| above(*number)) {
         numbers.push(number);
     }

@@ -2,76 +2,26 @@
 //! call, and depends on nothing but the model, the seed and the target bytes.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use treering_model::Fingerprint;
 use treering_script::Random;
 
+use super::likeness::directories::{DirectoryTree, FreePlaces};
+use super::operation::{LiveFile, Operation, OperationAction};
 use super::profile::{FileChoice, InitialSize, Model, OperationKind, OperationPlan};
 use super::source_tree::SourceTree;
 
 /// Tolerated relative deviation of a population's bytes from its target.
 const LEEWAY: f64 = 0.05;
+/// Tolerated relative deviation of the number of files in a tree like one on disk.
+const LIKE_LEEWAY: f64 = 0.01;
 /// Tolerated deviation in a run that keeps the filesystem at a level.
 const HELD_LEEWAY: f64 = 0.002;
 /// Share of the bytes of all files to delete when no space is left.
 const ROOM_SHARE: f64 = 0.01;
 /// Alignment of overwrites within a file.
 const BLOCK_BYTES: u64 = 4096;
-
-/// An existing file or unit; a unit is a directory of files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LiveFile {
-    pub(super) id: u64,
-    /// Number of its directory within the population.
-    pub(super) directory: u64,
-    /// Bytes of the file, or of all files of the unit.
-    pub(super) bytes: u64,
-    /// Number of files of a unit; `None` for a plain file.
-    pub(super) files: Option<u64>,
-}
-
-/// Change to one file, unit or set of files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum OperationAction {
-    /// Creates a file or unit.
-    Create(LiveFile),
-    /// Appends bytes; the file is as before the append.
-    Append(LiveFile, u64),
-    /// Overwrites in place: file, offset, bytes.
-    Overwrite(LiveFile, u64, u64),
-    /// Truncates the file to zero and writes bytes.
-    Rewrite(LiveFile, u64),
-    /// Writes a file of these bytes and renames it over the old one.
-    Replace(LiveFile, u64),
-    /// Moves the file to the directory of this number.
-    Rename(LiveFile, u64),
-    /// Deletes the file or unit.
-    Delete(LiveFile),
-    /// Deletes the listed files after writing one of their total size.
-    Compact(Vec<LiveFile>, LiveFile),
-    /// Writes a copy of a file: the original and the new file.
-    Copy(LiveFile, LiveFile),
-    /// Makes a copy of a file that shares its blocks.
-    Reflink(LiveFile, LiveFile),
-    /// Punches a hole: file, offset, bytes.
-    Punch(LiveFile, u64, u64),
-}
-
-/// Operation drawn from the model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Operation {
-    /// Index of the population in the model.
-    pub(super) files: usize,
-    pub(super) action: OperationAction,
-    pub(super) fsync: bool,
-}
-
-impl Operation {
-    /// Creates one of the initial files of a population.
-    pub(super) const fn birth(files: usize, live: LiveFile) -> Self {
-        Self { files, action: OperationAction::Create(live), fsync: false }
-    }
-}
 
 /// Existing files of a population.
 #[derive(Debug, Default)]
@@ -87,6 +37,8 @@ struct Population {
     turn: usize,
     /// Originals of the copies that exist, by the number of the copy.
     originals: HashMap<u64, u64>,
+    /// Places of deleted files, in a tree like one on disk.
+    free: Option<FreePlaces>,
 }
 
 /// Generator of operations for one model and seed.
@@ -103,14 +55,22 @@ pub(super) struct OperationGenerator {
 
 impl OperationGenerator {
     /// Generator for a model; `live_bytes` are divided among the populations with a share.
-    pub(super) fn new(model: Model, seed: u64, live_bytes: u64) -> Self {
+    pub(super) fn new(mut model: Model, seed: u64, live_bytes: u64) -> Self {
+        for plan in &mut model.files {
+            let Some(classes) = &plan.classes else { continue };
+            let factor = classes.factor(plan.amount.target_bytes(live_bytes), plan.sizes.mean());
+            let layout = DirectoryTree::new(classes, factor);
+            plan.directories = layout.directories();
+            plan.layout = Some(Arc::new(layout));
+        }
         let does = |place: usize, kind: OperationKind| {
             model.operations.iter().any(|plan| plan.files == place && plan.kind == kind)
         };
         let populations = model.files.iter().enumerate().map(|(place, plan)| Population {
-            target_bytes: target(plan.amount, live_bytes),
+            target_bytes: plan.amount.target_bytes(live_bytes),
             can_create: does(place, OperationKind::Create),
             can_delete: does(place, OperationKind::Delete),
+            free: plan.layout.is_some().then(FreePlaces::default),
             ..Population::default()
         });
         Self {
@@ -147,9 +107,10 @@ impl OperationGenerator {
     /// Draws the initial files of a population and returns their number.
     pub(super) fn initial(&mut self, files: usize) -> usize {
         let plan = self.model.files[files].clone();
-        let mut made = match &plan.tree {
-            Some(tree) => self.listed(files, tree),
-            None => self.drawn_files(files),
+        let mut made = match (&plan.tree, &plan.layout) {
+            (Some(tree), _) => self.listed(files, tree),
+            (None, Some(layout)) => self.laid_out(files, layout),
+            (None, None) => self.drawn_files(files),
         };
         self.shuffle(&mut made, plan.shuffled);
         made.iter().for_each(|live| self.note(&Operation::birth(files, *live)));
@@ -174,6 +135,20 @@ impl OperationGenerator {
         made
     }
 
+    /// Initial files of a tree like one on disk, in the order of birth.
+    fn laid_out(&mut self, files: usize, layout: &DirectoryTree) -> Vec<LiveFile> {
+        let births = layout.births();
+        let sizes = self.model.files[files].sizes.deal(births.len(), &mut self.random);
+        let numbered = (0..).zip(births.zip(sizes));
+        let made: Vec<LiveFile> = numbered
+            .map(|(id, (directory, bytes))| LiveFile { id, directory, bytes, files: None })
+            .collect();
+        let population = &mut self.populations[files];
+        population.next_id = made.len() as u64;
+        population.bytes = made.iter().map(|live| live.bytes).sum();
+        made
+    }
+
     /// Initial files or units of drawn sizes, directory by directory.
     fn drawn_files(&mut self, files: usize) -> Vec<LiveFile> {
         let plan = self.model.files[files].clone();
@@ -187,7 +162,7 @@ impl OperationGenerator {
             if is_enough {
                 break;
             }
-            made.push(self.birth(files, 0));
+            made.push(self.birth(files, 0, None));
         }
         // Files are made directory by directory, as when a tree is unpacked.
         let count = (made.len() as u64).max(1);
@@ -238,8 +213,12 @@ impl OperationGenerator {
     /// space.
     pub(super) fn forget_from(&mut self, files: usize, turn: usize) {
         let population = &mut self.populations[files];
-        let gone = population.live.drain(turn.min(population.live.len())..);
-        population.bytes -= gone.map(|live| live.bytes).sum::<u64>();
+        for gone in population.live.drain(turn.min(population.live.len())..) {
+            population.bytes -= gone.bytes;
+            if let Some(free) = &mut population.free {
+                free.give(gone.directory, gone.bytes);
+            }
+        }
     }
 
     /// Draws the files to delete after an operation found no space: its own file, which may be
@@ -338,8 +317,8 @@ impl OperationGenerator {
         let files = plan.files;
         let kind = self.balanced(&plan);
         let action = if kind == OperationKind::Create {
-            let directory = self.random.below(self.model.files[files].directories);
-            let live = self.birth(files, directory);
+            let (directory, like) = self.directory(files);
+            let live = self.birth(files, directory, like);
             self.populations[files].live.push_back(live);
             OperationAction::Create(live)
         } else {
@@ -354,7 +333,14 @@ impl OperationGenerator {
     /// size.
     fn balanced(&self, plan: &OperationPlan) -> OperationKind {
         let population = &self.populations[plan.files];
+        let is_held = self.model.hold_full.is_some() && population.target_bytes > 0;
         let (much, little) = match self.model.files[plan.files].amount {
+            InitialSize::Share(_) if population.free.is_some() && !is_held => {
+                let layout = self.model.files[plan.files].layout.as_ref();
+                let wanted = layout.map_or(0, |layout| layout.births().len()) as f64;
+                let standing = population.live.len() as f64;
+                (standing > wanted * (1.0 + LIKE_LEEWAY), standing < wanted * (1.0 - LIKE_LEEWAY))
+            }
             InitialSize::Count(count) => {
                 let standing = population.live.len() as u64;
                 (standing >= count.saturating_mul(2).max(2), standing <= count / 2)
@@ -369,7 +355,6 @@ impl OperationGenerator {
             return OperationKind::Create;
         }
         // Beyond the leeway every operation is replaced, so that the level is reached and kept.
-        let is_held = self.model.hold_full.is_some() && population.target_bytes > 0;
         if is_held && population.can_delete && population.can_create && (much || little) {
             return if much { OperationKind::Delete } else { OperationKind::Create };
         }
@@ -386,15 +371,29 @@ impl OperationGenerator {
         }
     }
 
-    /// Draws a new file or unit, which is not in the population's list yet.
-    fn birth(&mut self, files: usize, directory: u64) -> LiveFile {
+    /// Draws the directory of a new file; in a tree like one on disk it is that of a deleted file,
+    /// whose bytes are given too.
+    fn directory(&mut self, files: usize) -> (u64, Option<u64>) {
+        let plan = &self.model.files[files];
+        match (&mut self.populations[files].free, &plan.layout) {
+            (Some(free), Some(layout)) => free.take(&mut self.random, layout),
+            _ => (self.random.below(plan.directories), None),
+        }
+    }
+
+    /// Draws a new file or unit, which is not in the population's list yet; its size is like that
+    /// of another file, if one is given.
+    fn birth(&mut self, files: usize, directory: u64, like: Option<u64>) -> LiveFile {
         let population = &mut self.populations[files];
         let id = population.next_id;
         population.next_id += 1;
         let plan = &self.model.files[files];
         let live = match plan.unit {
             None => {
-                let bytes = plan.sizes.draw(&mut self.random);
+                let bytes = match like {
+                    Some(bytes) => plan.sizes.draw_like(bytes, &mut self.random),
+                    None => plan.sizes.draw(&mut self.random),
+                };
                 LiveFile { id, directory, bytes, files: None }
             }
             Some((least, most)) => {
@@ -441,7 +440,7 @@ impl OperationGenerator {
             | OperationKind::Reflink
             | OperationKind::Compact => 0,
         };
-        let directories = self.model.files[files].directories;
+        let to = if kind == OperationKind::Rename { self.directory(files).0 } else { 0 };
         let population = &mut self.populations[files];
         let live = population.live[place];
         match kind {
@@ -455,9 +454,11 @@ impl OperationGenerator {
                 }
             }
             OperationKind::Rename => {
-                let directory = self.random.below(directories);
-                population.live[place].directory = directory;
-                OperationAction::Rename(live, directory)
+                population.live[place].directory = to;
+                if let Some(free) = &mut population.free {
+                    free.give(live.directory, live.bytes);
+                }
+                OperationAction::Rename(live, to)
             }
             OperationKind::Delete => {
                 Self::remove(population, place);
@@ -487,7 +488,7 @@ impl OperationGenerator {
     /// Draws the original of a copy, and the directory of the copy.
     fn copied(&mut self, plan: &OperationPlan, kind: OperationKind) -> OperationAction {
         let place = self.place(plan.files, plan.choose);
-        let directory = self.random.below(self.model.files[plan.files].directories);
+        let (directory, _) = self.directory(plan.files);
         let population = &mut self.populations[plan.files];
         let original = population.live[place];
         let copy = LiveFile { id: population.next_id, directory, ..original };
@@ -510,7 +511,7 @@ impl OperationGenerator {
             gone.push(self.populations[files].live[place]);
             Self::remove(&mut self.populations[files], place);
         }
-        let directory = self.random.below(self.model.files[files].directories);
+        let (directory, _) = self.directory(files);
         let population = &mut self.populations[files];
         let bytes = gone.iter().map(|live| live.bytes).sum();
         let output = LiveFile { id: population.next_id, directory, bytes, files: None };
@@ -527,6 +528,10 @@ impl OperationGenerator {
             FileChoice::Random => self.random.index(count),
             FileChoice::Oldest => 0,
             FileChoice::Newest => count - 1,
+            FileChoice::ByAge => match &self.model.files[files].layout {
+                Some(layout) => layout.draw_by_age(&mut self.random, count),
+                None => self.random.index(count),
+            },
             FileChoice::Turn => {
                 let place = population.turn % count;
                 population.turn = place + 1;
@@ -545,6 +550,9 @@ impl OperationGenerator {
         if let Some(gone) = gone {
             population.bytes -= gone.bytes;
             population.originals.remove(&gone.id);
+            if let Some(free) = &mut population.free {
+                free.give(gone.directory, gone.bytes);
+            }
         }
     }
 
@@ -579,19 +587,6 @@ impl OperationGenerator {
     }
 }
 
-/// Target bytes of a population; 0 for a count.
-fn target(amount: InitialSize, live_bytes: u64) -> u64 {
-    match amount {
-        InitialSize::Count(_) => 0,
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a share of a number is not above it"
-        )]
-        InitialSize::Share(share) => (live_bytes as f64 * share).round() as u64,
-    }
-}
-
 /// Directory of the file at `place` when `count` files are spread evenly.
 fn spread(place: u64, count: u64, directories: u64) -> u64 {
     let wide = u128::from(place) * u128::from(directories) / u128::from(count);
@@ -604,7 +599,7 @@ mod tests {
 
     use treering_script::Settings;
 
-    use super::{Operation, OperationAction, OperationGenerator, SourceTree};
+    use super::{LiveFile, Operation, OperationAction, OperationGenerator, SourceTree};
     use crate::profile::{Profile, profile_text, profiles, read};
 
     fn generator(name: &str, seed: u64, live_bytes: u64) -> Option<OperationGenerator> {
@@ -632,7 +627,7 @@ mod tests {
         let mut standing = HashMap::new();
         let more = (0..operations).map_while(|_| generator.next()).collect::<Vec<_>>();
         for operation in queue.into_iter().chain(more) {
-            let key = |live: &super::LiveFile| (operation.files, live.id);
+            let key = |live: &LiveFile| (operation.files, live.id);
             match &operation.action {
                 OperationAction::Create(live) => {
                     assert_eq!(standing.insert(key(live), live.bytes), None);
@@ -706,6 +701,23 @@ mod tests {
             }
             assert_eq!(first.fingerprint(), again.fingerprint(), "{name}");
             assert_ne!(first.fingerprint(), other.fingerprint(), "{name}");
+        }
+    }
+
+    #[test]
+    fn operations_of_shipped_profiles_are_those_of_earlier_versions() {
+        for (name, print) in [
+            ("mail", 0x62cc_57f8_749a_9759),
+            ("database", 0xfa37_1df3_cdbf_8ab7),
+            ("container", 0xaa04_e1c3_c864_eecf),
+            ("round-robin", 0x452d_9994_b5e9_12c4),
+            ("shuffled", 0xec2e_276c_0d2b_2fc3),
+            ("shuffled-clone", 0xfa7e_747d_d342_f7b7),
+            ("size-age-depth", 0x1dc9_10b6_93e7_9ab7),
+        ] {
+            let mut drawn = generator(name, 7, 50 << 20).unwrap();
+            play(&mut drawn, 3000);
+            assert_eq!(drawn.fingerprint().number(), print, "{name}");
         }
     }
 

@@ -1,9 +1,7 @@
 //! Aging job with all its settings: the profile, its rules, and the session that carries it out.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use treering_model::nearest::suggestion;
 use treering_model::{Caution, CautionCode, Metric, WorkLimit};
 use treering_script::{
     ConfigError, Footprint, Job, OutlineLine, RunRequest, Session, Settings, TargetFacts,
@@ -18,10 +16,7 @@ use super::history_session::HistorySession;
 use super::maintenance::costs::maintenance_metrics;
 use super::maintenance::plan::MaintenancePart;
 use super::options::NativeOptions;
-use super::profile::{
-    FilesPlan, InitialSize, Model, OperationKind, Profile, TEXT_BYTES_MAX, profile_text, profiles,
-    read,
-};
+use super::profile::{FilesPlan, InitialSize, Model, OperationKind, Profile, load};
 use super::progress::foreseen;
 use super::rules::EndRule;
 use super::session::AgeSession;
@@ -76,7 +71,7 @@ impl AgeJob {
         let rules = words.map(|text| EndRule::read(text, settings));
         let rules: Vec<EndRule> = rules.collect::<Result<_, _>>()?;
         options.until = rules.iter().map(EndRule::to_string).collect();
-        let by = match profile(&options.profile, settings)? {
+        let by = match load(&options.profile, settings)? {
             Profile::Model(model) => OperationSource::Model(adapted(model, &options, settings)?),
             Profile::Workload { name, .. } if name == HISTORY => by_history(&options, settings)?,
             Profile::Workload { name, options: profile_options } => OperationSource::Workload(
@@ -151,6 +146,11 @@ impl AgeJob {
         {
             return held_bytes(*level, files, facts);
         }
+        if let (None, OperationSource::Model(model)) = (self.live, &self.by)
+            && let Some(bytes) = tree_bytes(&model.files)
+        {
+            return bytes;
+        }
         let free = Some(facts.free_bytes).filter(|free| *free < u64::MAX).map(|free| free / 2);
         self.live.or(free).unwrap_or(LIVE_BYTES_UNKNOWN)
     }
@@ -167,6 +167,14 @@ impl AgeJob {
     fn steps(&self, model: &Model) -> u64 {
         self.operations().map_or(0, |number| number.div_ceil(model.measure_every))
     }
+}
+
+/// Bytes of the files, if all that have a share are a tree like one on disk.
+fn tree_bytes(files: &[FilesPlan]) -> Option<u64> {
+    let mut shared = files.iter().filter(|plan| matches!(plan.amount, InitialSize::Share(_)));
+    let plan = shared.next()?;
+    let files = plan.classes.as_ref()?.files();
+    shared.next().is_none().then(|| files.saturating_mul(plan.sizes.mean()))
 }
 
 /// Bytes of files that fill a filesystem nearly to this level. The overhead beside their content is
@@ -188,28 +196,6 @@ fn held_bytes(level: f64, files: &[FilesPlan], facts: &TargetFacts) -> u64 {
     )]
     let bytes = (room * FILLED_FIRST / taken.max(1.0)) as u64;
     bytes
-}
-
-/// Reads the profile of a name, or of a file.
-fn profile(name: &str, settings: &Settings) -> Result<Profile, ConfigError> {
-    let is_file = name.contains('/') || Path::new(name).extension().is_some();
-    if !is_file {
-        let text = profile_text(name).ok_or_else(|| {
-            let known: Vec<&str> = profiles().map(|(name, _)| name).collect();
-            let known = suggestion(name, &known, "profiles");
-            ConfigError::new(format!("--profile: there is no profile '{name}'"))
-                .hint(format!("{known}; or give the path of a TOML file"))
-        })?;
-        return read(name, text);
-    }
-    let path = settings.file(name);
-    let text = settings.files.read(&path, TEXT_BYTES_MAX + 1);
-    let text = text.map_err(|error| ConfigError::new(format!("{}: {error}", path.display())))?;
-    let text = String::from_utf8(text).ok().filter(|text| text.len() as u64 <= TEXT_BYTES_MAX);
-    let text = text.ok_or_else(|| {
-        ConfigError::new(format!("{}: not a text of up to 1 MiB", path.display()))
-    })?;
-    read(name, &text)
 }
 
 /// Reads the history that the options name.
@@ -417,7 +403,10 @@ impl Job for AgeJob {
             footprint.peak_files = footprint.peak_files.saturating_add(files);
             // Only units are directories of their own.
             let units = plan.unit.map_or(0, |_| files / per_unit);
-            footprint.peak_dirs += plan.directories + units;
+            let directories = plan.classes.as_ref().map_or(plan.directories, |classes| {
+                classes.directories().saturating_mul(files).div_ceil(classes.files())
+            });
+            footprint.peak_dirs += directories + units;
             footprint.peak_bytes = footprint.peak_bytes.saturating_add(bytes);
             footprint.peak_block_bytes =
                 footprint.peak_block_bytes.saturating_add(bytes).saturating_add(rounded_up);
@@ -452,7 +441,7 @@ impl Job for AgeJob {
         for (place, plan) in model.files.iter().enumerate() {
             let files = generator.initial(place);
             let unit_word = if plan.unit.is_some() { "units" } else { "files" };
-            let directories = plan.directories;
+            let directories = generator.model().files[place].directories;
             lines.push(format!(
                 "fill {}: {files} {unit_word} in {directories} directories",
                 plan.name

@@ -11,12 +11,13 @@
 mod calls;
 mod ending;
 mod fast_forward;
-mod from_disk;
 mod generator;
 mod history;
 mod history_session;
 mod job;
+mod likeness;
 mod maintenance;
+mod operation;
 mod options;
 mod player;
 mod profile;
@@ -32,9 +33,9 @@ mod through;
 use treering_model::TaskTotals;
 use treering_script::{ConfigError, Job, Settings, Workload, WorkloadManifest};
 
-pub use from_disk::{MeasuredTree, measured_profile};
 pub use history::{CommitChange, checked_history, history_head, history_step};
 use job::AgeJob;
+pub use likeness::measured::{MeasuredDirectory, MeasuredTree, measured_profile};
 pub use profile::{check_profile, profile_text, profiles};
 pub use steps::{StepRecord, steps_of};
 use treering_kit::ahead::AheadCounters;

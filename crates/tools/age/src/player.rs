@@ -10,12 +10,13 @@ use treering_script::{
 
 use super::calls::{
     DataMode, FILE, HERE, LIVE, MadeDirectories, ROOT, ROOT_DIR, THERE, WriteOutcome, c_string,
-    copy_file, create, directory_path, is_in_subvolume, path, punch, put, reflink, remove_file,
-    root_path, write,
+    copy_file, create, directories_to_make, directory_path, is_in_subvolume, path, punch, put,
+    reflink, remove_file, root_path, write,
 };
 use super::fast_forward::FastForward;
-use super::generator::{LiveFile, Operation, OperationAction, OperationGenerator};
+use super::generator::OperationGenerator;
 use super::maintenance::script::first_refused;
+use super::operation::{LiveFile, Operation, OperationAction};
 use super::profile::FilesPlan;
 use super::restore::restore;
 use super::steps::{SpaceAnswer, StepCounters, StepRecord};
@@ -118,7 +119,7 @@ impl OperationScript {
         }
         for plan in model.files {
             io.make_dir(ROOT_DIR, &c_string(plan.name.clone()))?;
-            for directory in 0..plan.directories {
+            for directory in directories_to_make(&plan) {
                 let path = directory_path(&plan, directory);
                 let (parent, name) = path.rsplit_once('/').unwrap_or(("", &path));
                 io.open_dir(ROOT_DIR, &c_string(parent.to_owned()), HERE)?;

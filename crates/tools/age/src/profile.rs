@@ -3,18 +3,22 @@
 //!
 //! `generator` draws the operations of a profile.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use treering_model::harmless;
-use treering_script::ConfigError;
+use treering_model::nearest::suggestion;
+use treering_script::{ConfigError, Settings};
 
+use super::likeness::classes::{ClassText, TreeClasses};
+use super::likeness::directories::DirectoryTree;
 use super::maintenance::plan::{MaintenancePlan, MaintenanceText};
 use super::sizes::{ProfileError, SizeDistribution, SizeText, counted, share};
 use super::source_tree::SourceTree;
 
 /// Largest accepted profile, in bytes.
-pub(super) const TEXT_BYTES_MAX: u64 = 1 << 20;
+const TEXT_BYTES_MAX: u64 = 1 << 20;
 /// Largest accepted number of populations, and of operations.
 const PARTS_MAX: usize = 100;
 /// Largest accepted count of files.
@@ -111,6 +115,8 @@ struct FilesText {
     count: Option<u64>,
     #[serde(default)]
     share: Option<String>,
+    #[serde(default)]
+    tree: Option<Vec<ClassText>>,
     #[serde(default = "one")]
     directories: u64,
     #[serde(default)]
@@ -196,6 +202,8 @@ pub(super) enum FileChoice {
     Oldest,
     /// The newest file.
     Newest,
+    /// Any file of a `tree`, with a chance inverse to its age.
+    ByAge,
     /// Files in turn.
     Turn,
 }
@@ -223,6 +231,10 @@ pub(super) struct FilesPlan {
     pub(super) unit: Option<(u64, u64)>,
     /// Fraction of the files that is created in random order.
     pub(super) shuffled: f64,
+    /// Directories and ages of a tree on disk.
+    pub(super) classes: Option<TreeClasses>,
+    /// Directories made from the classes, for the bytes of a run.
+    pub(super) layout: Option<Arc<DirectoryTree>>,
     /// Name of the data set that lists the files.
     pub(super) dataset: Option<String>,
     /// Files of the data set, once it is loaded.
@@ -298,6 +310,28 @@ impl Model {
         let is_shared = |files: &usize| matches!(self.files[*files].amount, InitialSize::Share(_));
         (0..self.files.len()).filter(is_shared).any(|files| self.deletes(files) && creates(files))
     }
+}
+
+/// Reads the profile of a name, or of a file.
+pub(super) fn load(name: &str, settings: &Settings) -> Result<Profile, ConfigError> {
+    let is_file = name.contains('/') || Path::new(name).extension().is_some();
+    if !is_file {
+        let text = profile_text(name).ok_or_else(|| {
+            let known: Vec<&str> = profiles().map(|(name, _)| name).collect();
+            let known = suggestion(name, &known, "profiles");
+            ConfigError::new(format!("--profile: there is no profile '{name}'"))
+                .hint(format!("{known}; or give the path of a TOML file"))
+        })?;
+        return read(name, text);
+    }
+    let path = settings.file(name);
+    let text = settings.files.read(&path, TEXT_BYTES_MAX + 1);
+    let text = text.map_err(|error| ConfigError::new(format!("{}: {error}", path.display())))?;
+    let text = String::from_utf8(text).ok().filter(|text| text.len() as u64 <= TEXT_BYTES_MAX);
+    let text = text.ok_or_else(|| {
+        ConfigError::new(format!("{}: not a text of up to 1 MiB", path.display()))
+    })?;
+    read(name, &text)
 }
 
 /// Parses a profile; `name` is its name in messages.
@@ -378,6 +412,17 @@ impl InitialSize {
             Self::Share(share) => share,
         }
     }
+
+    /// Target bytes of a population; 0 for a count.
+    pub(super) fn target_bytes(self, live_bytes: u64) -> u64 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of a number is not above it"
+        )]
+        let bytes = (live_bytes as f64 * self.share()).round() as u64;
+        bytes
+    }
 }
 
 fn files_plan(written: &FilesText) -> Result<FilesPlan, ProfileError> {
@@ -409,6 +454,15 @@ fn files_plan(written: &FilesText) -> Result<FilesPlan, ProfileError> {
     if matches!(amount, InitialSize::Share(_)) && sizes.mean() == 0 {
         return Err(within(ProfileError("empty files have no share of the bytes".into())));
     }
+    let classes = written.tree.as_ref().map(|rows| TreeClasses::read(rows)).transpose();
+    let classes = classes.map_err(within)?;
+    let is_shared = matches!(amount, InitialSize::Share(_)) && unit.is_none();
+    let is_even = written.fan_out.is_none() && written.directories == 1;
+    if classes.is_some() && !(is_shared && is_even) {
+        let message = "`tree` says where files are and how many: beside it only `share`, `size` \
+                       and `shuffled`";
+        return Err(within(ProfileError(message.into())));
+    }
     let fan_out = written.fan_out.map(|number| counted("fan-out", number, 2..=100_000));
     let shuffled = written.shuffled.as_deref().map(|text| share("shuffled", text));
     let directories = counted("directories", written.directories, 1..=DIRECTORIES_MAX);
@@ -419,6 +473,8 @@ fn files_plan(written: &FilesText) -> Result<FilesPlan, ProfileError> {
         fan_out: fan_out.transpose().map_err(within)?.unwrap_or(0),
         unit,
         shuffled: shuffled.transpose().map_err(within)?.unwrap_or(0.0),
+        classes,
+        layout: None,
         dataset: None,
         tree: None,
         name,
@@ -435,6 +491,7 @@ fn dataset_plan(
         || written.share.is_some()
         || written.unit.is_some()
         || written.fan_out.is_some()
+        || written.tree.is_some()
         || written.directories != 1;
     if excluded {
         return Err(ProfileError(
@@ -456,6 +513,8 @@ fn dataset_plan(
         fan_out: 0,
         unit: None,
         shuffled: shuffled.transpose()?.unwrap_or(0.0),
+        classes: None,
+        layout: None,
         dataset: Some(dataset.to_owned()),
         tree: None,
     })
@@ -479,6 +538,9 @@ fn operation_plan(
     if plan.unit.is_some() && !matches!(written.kind, OperationKind::Create | OperationKind::Delete)
     {
         return Err(within("a unit is only created and deleted"));
+    }
+    if written.choose == FileChoice::ByAge && plan.classes.is_none() {
+        return Err(within("`by-age` needs a `tree` in [[files]]"));
     }
     if written.bytes.is_none()
         && matches!(
@@ -537,6 +599,8 @@ mod tests {
             (&maintenance("do = \"polish\""), "polish"),
             (&maintenance("do = \"snapshot\""), "`keep` is missing"),
             (&maintenance("do = \"trim\"\nkeep = 2"), "`keep`"),
+            (&maintenance("do = \"trim\"\nusage = 50"), "`usage` is for balance"),
+            (&maintenance("do = \"balance\"\nusage = 101"), "usage: 101 is not"),
             (&maintenance("do = \"trim\"\nshare = \"5%\""), "`share`"),
             (&maintenance("do = \"read\"\nreads = true"), "`reads`"),
             (&maintenance("do = \"defrag\"\nfiles = \"y\""), "named 'y'"),

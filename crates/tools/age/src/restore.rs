@@ -8,7 +8,7 @@ use treering_script::{CreateHow, DirSlot, ExpectedErrors, Io, Stop, SyncScope};
 use super::calls::{
     DataMode, HERE, ROOT_DIR, THERE, WriteOutcome, c_string, create, directory_path, remove_file,
 };
-use super::generator::LiveFile;
+use super::operation::LiveFile;
 use super::profile::FilesPlan;
 
 /// Restores the files of a population. Returns the number of files written again or removed; `None`

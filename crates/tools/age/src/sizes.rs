@@ -38,6 +38,9 @@ pub(super) struct LognormalText {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct MeasuredText {
     powers_of_two: Vec<u64>,
+    /// Bytes of all files per class.
+    #[serde(default)]
+    bytes: Option<Vec<u64>>,
 }
 
 /// Uniform distribution, both ends included.
@@ -58,8 +61,8 @@ pub(super) enum SizeDistribution {
     Lognormal { median: u64, sigma: f64, largest: u64 },
     /// Uniform distribution, both ends included.
     Between { least: u64, most: u64 },
-    /// Number of files per power of two, with uniform sizes within each.
-    Measured(Vec<u64>),
+    /// Classes of powers of two, with uniform sizes within each.
+    Measured(Vec<SizeClass>),
 }
 
 impl SizeDistribution {
@@ -86,7 +89,7 @@ impl SizeDistribution {
                 }
                 Ok(Self::Between { least, most })
             }
-            SizeText::Measured(MeasuredText { powers_of_two: counts }) => {
+            SizeText::Measured(MeasuredText { powers_of_two: counts, bytes }) => {
                 let known = (1..=CLASSES_MAX).contains(&counts.len());
                 if !known || counts.iter().all(|count| *count == 0) {
                     return Err(ProfileError(format!(
@@ -96,7 +99,7 @@ impl SizeDistribution {
                 if counts.iter().any(|count| *count > COUNT_MAX) {
                     return Err(ProfileError(format!("powers-of-two: a number above {COUNT_MAX}")));
                 }
-                Ok(Self::Measured(counts.clone()))
+                SizeClass::all(counts, bytes.as_deref()).map(Self::Measured)
             }
         }
     }
@@ -105,15 +108,14 @@ impl SizeDistribution {
     pub(super) fn draw(&self, random: &mut Random) -> u64 {
         match *self {
             Self::Always(bytes) => bytes,
-            Self::Measured(ref counts) => {
-                let mut point = random.below(counts.iter().sum());
-                let class = counts.iter().position(|count| {
-                    let is_here = point < *count;
-                    point = point.wrapping_sub(if is_here { 0 } else { *count });
+            Self::Measured(ref classes) => {
+                let mut point = random.below(classes.iter().map(|class| class.files).sum());
+                let drawn = classes.iter().find(|class| {
+                    let is_here = point < class.files;
+                    point = point.wrapping_sub(if is_here { 0 } else { class.files });
                     is_here
                 });
-                let (least, most) = class_of(class.unwrap_or(0));
-                least + random.below(most - least + 1)
+                drawn.map_or(0, |class| class.draw(random))
             }
             Self::Between { least, most } => least + random.below(most - least + 1),
             Self::Lognormal { median, sigma, largest } => {
@@ -127,13 +129,10 @@ impl SizeDistribution {
     pub(super) fn mean(&self) -> u64 {
         match *self {
             Self::Always(bytes) => bytes,
-            Self::Measured(ref counts) => {
-                let bytes = counts.iter().enumerate().map(|(class, count)| {
-                    let (least, most) = class_of(class);
-                    u128::from(u64::midpoint(least, most)) * u128::from(*count)
-                });
-                let files = u128::from(counts.iter().sum::<u64>()).max(1);
-                u64::try_from(bytes.sum::<u128>() / files).unwrap_or(u64::MAX)
+            Self::Measured(ref classes) => {
+                let bytes = classes.iter().map(|class| class.bytes);
+                let files = classes.iter().map(|class| u128::from(class.files)).sum::<u128>();
+                u64::try_from(bytes.sum::<u128>() / files.max(1)).unwrap_or(u64::MAX)
             }
             Self::Between { least, most } => u64::midpoint(least, most),
             Self::Lognormal { median, sigma, largest } => {
@@ -141,6 +140,100 @@ impl SizeDistribution {
             }
         }
     }
+
+    /// Draws a size like that of another file: of its class, where there are classes.
+    pub(super) fn draw_like(&self, bytes: u64, random: &mut Random) -> u64 {
+        let class = match self {
+            Self::Measured(classes) => classes.get(class_number(bytes)),
+            _ => None,
+        };
+        match class.filter(|class| class.files > 0) {
+            Some(class) => class.draw(random),
+            None => self.draw(random),
+        }
+    }
+
+    /// Sizes of so many files: where there are classes, each with its share of the files and with
+    /// its mean size, in random order.
+    pub(super) fn deal(&self, files: usize, random: &mut Random) -> Vec<u64> {
+        let Self::Measured(classes) = self else {
+            return (0..files).map(|_file| self.draw(random)).collect();
+        };
+        let all = classes.iter().map(|class| u128::from(class.files)).sum::<u128>().max(1);
+        let (mut sizes, mut before) = (Vec::with_capacity(files), 0u128);
+        for class in classes {
+            before += u128::from(class.files);
+            // Up to here so many of the files, rounded to the nearest number.
+            let due = (before * files as u128 + all / 2) / all;
+            let own = usize::try_from(due).unwrap_or(files) - sizes.len();
+            sizes.extend(class.deal(own, random));
+        }
+        random.shuffle(&mut sizes);
+        sizes
+    }
+}
+
+/// Files whose sizes are within a power of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SizeClass {
+    files: u64,
+    bytes: u128,
+    /// Range of the drawn sizes, around the mean of the class.
+    drawn: (u64, u64),
+    /// Least and largest size of the class.
+    bounds: (u64, u64),
+}
+
+impl SizeClass {
+    /// Classes with these numbers of files and, if measured, their bytes.
+    fn all(counts: &[u64], bytes: Option<&[u64]>) -> Result<Vec<Self>, ProfileError> {
+        if bytes.is_some_and(|bytes| bytes.len() != counts.len()) {
+            return Err(ProfileError("bytes: not as many numbers as powers-of-two".into()));
+        }
+        let class = |(number, files): (usize, &u64)| {
+            let bounds @ (least, most) = class_of(number);
+            let times = |bytes: u64| u128::from(bytes) * u128::from(*files);
+            let Some(bytes) = bytes.map(|bytes| bytes[number]) else {
+                let bytes = times(u64::midpoint(least, most));
+                return Ok(Self { files: *files, bytes, drawn: bounds, bounds });
+            };
+            if !(times(least)..=times(most)).contains(&u128::from(bytes)) {
+                return Err(ProfileError(format!(
+                    "bytes: {bytes} are not {files} files of {least} to {most} bytes"
+                )));
+            }
+            let mean = bytes.checked_div(*files).unwrap_or(least);
+            let reach = (mean - least).min(most - mean);
+            let bytes = u128::from(bytes);
+            Ok(Self { files: *files, bytes, drawn: (mean - reach, mean + reach), bounds })
+        };
+        counts.iter().enumerate().map(class).collect()
+    }
+
+    fn draw(&self, random: &mut Random) -> u64 {
+        let (least, most) = self.drawn;
+        least + random.below(most - least + 1)
+    }
+
+    /// Sizes of so many files with the mean of the class.
+    fn deal(&self, files: usize, random: &mut Random) -> Vec<u64> {
+        let mut sizes: Vec<u64> = (0..files).map(|_file| self.draw(random)).collect();
+        let wanted = self.bytes * files as u128 / u128::from(self.files.max(1));
+        let (least, most) = self.bounds;
+        let mut sum: u128 = sizes.iter().map(|size| u128::from(*size)).sum();
+        for size in &mut sizes {
+            let others = sum - u128::from(*size);
+            let right = u64::try_from(wanted.saturating_sub(others)).unwrap_or(u64::MAX);
+            *size = right.clamp(least, most);
+            sum = others + u128::from(*size);
+        }
+        sizes
+    }
+}
+
+/// Number of the class of a size.
+fn class_number(bytes: u64) -> usize {
+    bytes.checked_ilog2().map_or(0, |power| power as usize + 1)
 }
 
 /// Least and largest size in a class of powers of two.
@@ -241,7 +334,7 @@ fn exponential(number: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{SizeDistribution, exponential, logarithm};
+    use super::{SizeClass, SizeDistribution, exponential, logarithm};
     use treering_script::Random;
 
     #[test]
@@ -272,7 +365,7 @@ mod tests {
         let mut counts = vec![10, 0, 20];
         counts.resize(13, 0);
         counts.push(70);
-        let sizes = SizeDistribution::Measured(counts);
+        let sizes = SizeDistribution::Measured(SizeClass::all(&counts, None).unwrap());
         let mut random = Random::new(1);
         let drawn: Vec<u64> = (0..10_000).map(|_| sizes.draw(&mut random)).collect();
         let within = |least: u64, most: u64| {

@@ -166,3 +166,40 @@ fn free_space_is_discarded_by_root() {
     let mut caller = caller(mounted.path());
     caller.call(&Call::Trim { dir: DirSlot::TARGET, bytes: u64::MAX }).unwrap();
 }
+
+/// Bytes of the chunks of data of a btrfs, from `btrfs filesystem df`.
+fn data_chunk_bytes(place: &Path) -> u64 {
+    let command = ["filesystem", "df", "-b"];
+    let told = Command::new("btrfs").args(command).arg(place).output().unwrap().stdout;
+    let told = String::from_utf8(told).unwrap();
+    let data = told.lines().find_map(|line| line.strip_prefix("Data, single: total="));
+    let bytes = data.and_then(|data| data.split(',').next()?.parse().ok());
+    bytes.unwrap_or_else(|| panic!("{told}"))
+}
+
+#[test]
+fn a_balance_gives_chunks_back_and_no_byte_changes() {
+    require_root!();
+    require_tool!("btrfs");
+    require_loop_fs!("btrfs");
+    let mounted = LoopFs::new("btrfs", 1500);
+    let place = mounted.path();
+    for number in 0..100 {
+        fs::write(place.join(format!("{number}")), vec![number; 10 << 20]).unwrap();
+    }
+    assert!(Command::new("sync").arg("-f").arg(place).status().unwrap().success());
+    // One file in eight stays, so that no chunk is empty.
+    (0..100).filter(|number| number % 8 != 0).for_each(|number| {
+        fs::remove_file(place.join(format!("{number}"))).unwrap();
+    });
+    assert!(Command::new("sync").arg("-f").arg(place).status().unwrap().success());
+    let before = data_chunk_bytes(place);
+    caller(place).call(&Call::Balance { dir: DirSlot::TARGET, percent: 100 }).unwrap();
+    let after = data_chunk_bytes(place);
+    assert!(after < before / 2, "{before}, then {after}");
+    assert!(cold(&place.join("96")) == vec![96; 10 << 20]);
+    let other = LoopFs::new("ext4", 64);
+    let call = Call::Balance { dir: DirSlot::TARGET, percent: 100 };
+    let refused = errno(caller(other.path()).call(&call));
+    assert_eq!(refused, Some(Errno::NOTTY));
+}

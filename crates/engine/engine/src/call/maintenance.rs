@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use treering_model::filesystems::{BTRFS, EXT4, XFS, name_of};
 use treering_script::{Call, CallError, CallResult, DirSlot, FileSlot};
 use treering_sys::{
-    CopiedState, Errno, ExtentBuffer, FileExtent, PageBuffer, allocate, attributes, dedupe,
-    defragment_range, destroy_subvolume, file_extents, filesystem_facts, has_extents,
+    CopiedState, Errno, ExtentBuffer, FileExtent, PageBuffer, allocate, attributes, balance,
+    dedupe, defragment_range, destroy_subvolume, file_extents, filesystem_facts, has_extents,
     make_snapshot, make_subvolume, move_extents, nameless_file, read_at, reflink, swap_extents,
     sync_file, trim, truncate, write_at,
 };
@@ -40,6 +40,7 @@ pub(super) fn attempt_maintenance(
 ) -> Result<CallReply, CallError> {
     match *call {
         Call::Trim { dir, bytes } => trim(places.dir(dir)?, bytes)?,
+        Call::Balance { dir, percent } => balance(places.dir(dir)?, percent)?,
         Call::Reflink { from, into } => reflink(places.file(from)?, places.file(into)?)?,
         Call::Copy { from, into, bytes, position } => {
             return copy(&mut places, (from, into), bytes, position);

@@ -231,7 +231,7 @@ impl MemoryCaller {
             Call::DestroySubvolume { at, name } => {
                 tree.remove(self.dir(at)?, single(name)?, EntryKind::Directory)?;
             }
-            Call::Trim { dir, .. } => {
+            Call::Trim { dir, .. } | Call::Balance { dir, .. } => {
                 self.dir(dir)?;
             }
             Call::Reflink { from, into } => {

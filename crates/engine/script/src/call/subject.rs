@@ -42,6 +42,7 @@ impl<'a> Call<'a> {
             | Self::MakeAgain { dir }
             | Self::SyncDir { dir, .. }
             | Self::Trim { dir, .. }
+            | Self::Balance { dir, .. }
             | Self::Statfs { dir } => CallSubject::Directory(dir),
             Self::Sync { .. }
             | Self::OpenRoot { .. }
@@ -116,6 +117,7 @@ impl Call<'_> {
             Self::Forget { .. } | Self::Advise { .. } => Op::Advise,
             Self::Allocate { .. } | Self::Punch { .. } => Op::Allocate,
             Self::Trim { .. } => Op::Trim,
+            Self::Balance { .. } => Op::Balance,
             Self::Reflink { .. } => Op::Reflink,
             Self::Dedupe { .. } => Op::Dedupe,
             Self::Defragment { .. } => Op::Defragment,

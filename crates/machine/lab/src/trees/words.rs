@@ -46,7 +46,7 @@ fn size_of(dir: &Path, name: &str) -> Option<(u64, u64)> {
     let target = Target::open(dir).ok()?;
     let name = CString::new(name).ok()?;
     let tree = open_subdir(target.confinement(), target.dir(), &name).ok()?;
-    let counts = census(tree.as_fd()).ok()?;
+    let counts = census(tree.as_fd(), None).ok()?;
     Some((counts.files, counts.bytes))
 }
 

@@ -89,7 +89,10 @@ const fn counted_op(kind: MaintenanceKind) -> Option<Op> {
         MaintenanceKind::Read => Some(Op::Read),
         MaintenanceKind::Dedupe => Some(Op::Dedupe),
         // The amount moved or discarded is known at the device only.
-        MaintenanceKind::Defrag | MaintenanceKind::Trim | MaintenanceKind::Snapshot => None,
+        MaintenanceKind::Defrag
+        | MaintenanceKind::Trim
+        | MaintenanceKind::Balance
+        | MaintenanceKind::Snapshot => None,
     }
 }
 
@@ -138,6 +141,7 @@ mod tests {
             share: 1.0,
             reads: true,
             keep: 0,
+            usage: 100,
             name: "defrag".to_owned(),
         };
         let mut costs = MaintenanceCosts::new(std::slice::from_ref(&plan));

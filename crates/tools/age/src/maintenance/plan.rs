@@ -25,6 +25,8 @@ pub(crate) struct MaintenanceText {
     reads: bool,
     #[serde(default)]
     keep: Option<u64>,
+    #[serde(default)]
+    usage: Option<u64>,
 }
 
 /// Kind of maintenance.
@@ -39,6 +41,8 @@ pub(crate) enum MaintenanceKind {
     Defrag,
     /// Lets copies share the blocks that they have in common with their originals.
     Dedupe,
+    /// Writes the data of chunks of btrfs anew and gives emptied chunks back.
+    Balance,
     /// Makes a snapshot of all files, and destroys the oldest.
     Snapshot,
 }
@@ -51,6 +55,7 @@ impl MaintenanceKind {
             Self::Trim => "trim",
             Self::Defrag => "defrag",
             Self::Dedupe => "dedupe",
+            Self::Balance => "balance",
             Self::Snapshot => "snapshot",
         }
     }
@@ -75,6 +80,8 @@ pub(crate) struct MaintenancePlan {
     pub(crate) reads: bool,
     /// Number of snapshots to keep.
     pub(crate) keep: u64,
+    /// Percentage below which a chunk is balanced; 100 for all chunks.
+    pub(crate) usage: u64,
     /// Name of its phase and tasks.
     pub(crate) name: String,
 }
@@ -123,6 +130,13 @@ impl MaintenancePlan {
             (_, Some(_)) => return Err(within("`keep` is for snapshots")),
             (_, None) => 0,
         };
+        let usage = match (kind, written.usage) {
+            (MaintenanceKind::Balance, usage) => {
+                counted("usage", usage.unwrap_or(100), 1..=100).map_err(about)?
+            }
+            (_, Some(_)) => return Err(within("`usage` is for balance")),
+            (_, None) => 100,
+        };
         let every = written.every.map(|every| counted("every", every, 1..=EVERY_MAX));
         let part = written.share.as_deref().map(|text| share("share", text));
         Ok(Self {
@@ -132,6 +146,7 @@ impl MaintenancePlan {
             share: part.transpose().map_err(about)?.unwrap_or(1.0),
             reads: written.reads,
             keep,
+            usage,
             name: written.files.as_ref().map_or(word.to_owned(), |files| format!("{word} {files}")),
         })
     }

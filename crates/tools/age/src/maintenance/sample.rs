@@ -2,7 +2,8 @@
 
 use treering_script::Random;
 
-use crate::generator::{LiveFile, OperationGenerator};
+use crate::generator::OperationGenerator;
+use crate::operation::LiveFile;
 
 /// Draws the files of a run of maintenance in the order of their populations, and adds them to the
 /// fingerprint. The draw depends on the seed, the profile and the number of operations so far;

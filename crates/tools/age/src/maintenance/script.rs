@@ -11,7 +11,8 @@ use treering_script::{
 
 use super::plan::{MaintenanceKind, MaintenancePart, MaintenancePlan};
 use crate::calls::{FILE, HERE, OTHER, ROOT, ROOT_DIR, c_string, path, root_path, write};
-use crate::generator::{LiveFile, OperationGenerator};
+use crate::generator::OperationGenerator;
+use crate::operation::LiveFile;
 use crate::profile::{FilesPlan, Model, OperationKind};
 use crate::steps::{StepCounters, StepRecord};
 
@@ -152,6 +153,11 @@ impl MaintenanceScript {
         match plan.kind {
             MaintenanceKind::Read => self.read_all(io, &model.files),
             MaintenanceKind::Trim => io.trim(ROOT_DIR, u64::MAX),
+            MaintenanceKind::Balance => {
+                // Without space for another chunk it ends early, and what it moved stays.
+                let _without_space = io.balance(ROOT_DIR, plan.usage).unless_full()?;
+                Ok(())
+            }
             MaintenanceKind::Defrag => self.defragment(io, &model.files),
             MaintenanceKind::Dedupe => self.dedupe(io, &model.files),
             MaintenanceKind::Snapshot => self.snapshot(io, plan),
@@ -190,8 +196,9 @@ impl Script for MaintenanceScript {
 pub(crate) fn first_refused(io: &mut dyn Io, model: &Model) -> Result<Option<String>, Stop> {
     let has = |kind: MaintenanceKind| model.maintenance.iter().any(|plan| plan.kind == kind);
     let (probe, other) = (c"probe", c"probe-2");
-    let wants: [(&str, bool); 6] = [
+    let wants: [(&str, bool); 7] = [
         ("trim", has(MaintenanceKind::Trim)),
+        ("balance", has(MaintenanceKind::Balance)),
         ("defrag", has(MaintenanceKind::Defrag)),
         ("dedupe", has(MaintenanceKind::Dedupe)),
         ("snapshot", has(MaintenanceKind::Snapshot)),
@@ -209,6 +216,8 @@ pub(crate) fn first_refused(io: &mut dyn Io, model: &Model) -> Result<Option<Str
     for (what, _) in wants.iter().filter(|(_, is_wanted)| *is_wanted) {
         let tried = match *what {
             "trim" => io.trim(ROOT_DIR, TRIM_PROBE_BYTES),
+            // Chunks without data are given back at any time.
+            "balance" => io.balance(ROOT_DIR, 0),
             "defrag" => io.defragment(FILE, ROOT_DIR),
             "dedupe" => {
                 io.copy(FILE, OTHER, READ_BYTES, 0)?;
