@@ -49,7 +49,8 @@ impl<'w> MetricEdits<'w> {
             Some(_) if !last.is_empty() => 1,
             _ => edits(last, known_last),
         };
-        let of_part = edits(part, known_part);
+        // A name without a part leaves it open.
+        let of_part = if unknown.contains('/') { edits(part, known_part) } else { 0 };
         let part = part.strip_prefix(PHASE_PREFIX).unwrap_or(part);
         Self { part: (part, of_part), last: (last, of_last) }
     }

@@ -124,7 +124,7 @@ pub(crate) enum Verb {
     Dataset(DatasetArgs),
     /// Compare filesystems under a workload: freshly made, on one device, in interleaved rounds.
     Compare(Box<CompareArgs>),
-    /// Show the plans inside the program, the curves of a swept plan; repeat the plan of a pack.
+    /// Show a plan inside the program, draw the curves of a swept one, or repeat that of a pack.
     Plan(PlanArgs),
     /// Check kernels for guests before a plan uses them; judge one for `git bisect run`.
     Kernel(KernelArgs),

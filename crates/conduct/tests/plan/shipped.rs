@@ -38,6 +38,8 @@ fn table() -> String {
     let row = |plan: &ShippedPlan| {
         let cells = [plan.question(), format!("`{}`", plan.name)].into_iter();
         let fields = ["Minutes", "Answer", "Elsewhere"].map(|name| field(plan, name));
+        let fields =
+            fields.map(|text| if text.is_empty() { "not measured yet".to_owned() } else { text });
         let cells: Vec<String> = cells.chain(fields).map(|cell| cell.replace('|', "\\|")).collect();
         format!("| {} |\n", cells.join(" | "))
     };

@@ -399,6 +399,18 @@ pub(super) fn fault(refused: ValueError) -> Fault {
     }
 }
 
+/// Words that other tools have for keys of a plan.
+const OTHER_WORDS: [(&str, &str); 8] = [
+    ("fs", "filesystem"),
+    ("fstype", "filesystem"),
+    ("mkfs-options", "mkfs"),
+    ("mkfs_options", "mkfs"),
+    ("mount-options", "mount"),
+    ("mount_options", "mount"),
+    ("repetitions", "rounds"),
+    ("iterations", "rounds"),
+];
+
 fn about_key(title: &str, keys: &[&str], key: &str) -> String {
     let listed = format!("{title} has: {}", keys.join(", "));
     if key == "personality" {
@@ -406,7 +418,10 @@ fn about_key(title: &str, keys: &[&str], key: &str) -> String {
                 options = { workload = \"varmail\" }"
             .to_owned();
     }
-    if let Some(meant) = nearest(key, keys.iter().copied()) {
+    let other_word =
+        OTHER_WORDS.iter().find(|(other, meant)| *other == key && keys.contains(meant));
+    let meant = other_word.map(|(_, meant)| *meant);
+    if let Some(meant) = meant.or_else(|| nearest(key, keys.iter().copied())) {
         return format!("did you mean `{meant}`? {listed}");
     }
     match sections().into_iter().find(|(_, keys)| keys.contains(&key)) {

@@ -171,7 +171,7 @@ fn option_text(entry: &Entry<Datum>, spec: &OptionSpec) -> Result<Option<String>
 /// Fault for a value whose type is not `wanted`.
 fn wrong(key: &str, value: &Placed<Datum>, wanted: &str) -> Fault {
     let fault = |is| {
-        let message = format!("{} is {is}, not {wanted}", quoted(key));
+        let message = format!("{} is {is}, and must be {wanted}", quoted(key));
         value.fault(message, format!("write {wanted}"))
     };
     match &value.value {

@@ -52,8 +52,16 @@ fn fault(section: &VariantTable, span: &Range<usize>, refused: &RehearsalError) 
         None => return Fault::at(span.clone(), why, "after the filesystem was tried"),
     };
     let place = place.unwrap_or_else(|| span.clone());
-    Fault::at(place, format!("{key} is refused: {why}"), "")
-        .hint("the filesystem was tried on a sparse image; nothing has been measured yet")
+    let fault = Fault::at(place, format!("{key} is refused: {why}"), "");
+    fault.hint(match &refused.part {
+        Some(RefusedPart::Mount) if why.contains("'-o") => {
+            "mount options are written without -o: mount = \"noatime\""
+        }
+        Some(RefusedPart::Sysctl(_) | RefusedPart::Sysfs(_)) => {
+            "the setting was looked up on this machine; nothing has been measured yet"
+        }
+        _ => "the filesystem was tried on a sparse image; nothing has been measured yet",
+    })
 }
 
 /// Position of the element whose option the message names; of the whole value if there is none.

@@ -147,7 +147,7 @@ impl ValueError {
             Self::Value(is, wanted) => {
                 let (wanted, hint) = split_description(value.wanted.unwrap_or(&wanted));
                 let label = if hint.is_none() { format!("write {wanted}") } else { String::new() };
-                let fault = value.fault(format!("`{key}` is {is}, not {wanted}"), label);
+                let fault = value.fault(format!("`{key}` is {is}, and must be {wanted}"), label);
                 hint.into_iter().fold(fault, Fault::hint)
             }
             Self::Other(message) => value.fault(format!("`{key}` {message}"), ""),
@@ -238,7 +238,7 @@ impl<'d> Value<'d> {
         let (wanted, hint) = split_description(wanted);
         let wanted = if wanted == "a boolean" { "true or false" } else { wanted };
         let (_, is) = self.kind();
-        let message = format!("`{}` is {is}, not {wanted}", shortened(self.key));
+        let message = format!("`{}` is {is}, and must be {wanted}", shortened(self.key));
         let fault = self.fault(message, format!("write {wanted}"));
         let is_quoted =
             |text: &&str| matches!(*text, "true" | "false") || text.parse::<u64>().is_ok();

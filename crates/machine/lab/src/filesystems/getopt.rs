@@ -46,7 +46,12 @@ pub(super) fn read<'a>(
         let letters =
             option.strip_prefix('-').filter(|letters| !letters.is_empty() && *letters != "-");
         let Some(letters) = letters else {
-            let why = "a bare word would be taken for a device: attach the value to its option";
+            let why = match option.rsplit('/').next() {
+                Some(program) if program.starts_with("mkfs") => {
+                    "the program is known: write its options alone, such as `-b 1024`"
+                }
+                _ => "a bare word would be taken for a device: attach the value to its option",
+            };
             let why = why.to_owned();
             return Err(OptionRefusal { option: option.clone(), why });
         };

@@ -5,6 +5,8 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
+use treering_model::nearest::nearest;
+
 use crate::machine::{DeviceNumber, KernelMounts, names};
 use crate::{DeviceError, LabError};
 
@@ -120,13 +122,23 @@ impl SettingTarget<'_> {
             };
         match candidates.iter().find(|path| !is_setting(path, machine)) {
             Some(path) => {
-                let why = "this kernel has no such setting".to_owned();
+                let meant = nearest_sibling(path).map(|meant| format!("; did you mean `{meant}`?"));
+                let why = format!("this kernel has no such setting{}", meant.unwrap_or_default());
                 let (path, value) = (path.clone(), String::new());
                 Err(DeviceError::Setting { path, value, why }.into())
             }
             None => Ok(candidates),
         }
     }
+}
+
+/// Name of the file beside a missing one that was probably meant.
+fn nearest_sibling(missing: &Path) -> Option<String> {
+    let (folder, name) = (missing.parent()?, missing.file_name()?.to_str()?);
+    let beside = fs::read_dir(folder).ok()?.flatten();
+    let beside: Vec<String> =
+        beside.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    nearest(name, beside.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// Attribute of a device; a partition has the queue of its disk.

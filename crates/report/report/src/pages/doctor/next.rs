@@ -64,7 +64,7 @@ fn comparison(
             next(format!("treering compare --device {node}"), purpose)
         }
         _ if can_make && here.loop_devices => {
-            next("treering compare", format!("compare {names} on a loop image, in 5 minutes"))
+            next("treering compare", format!("compare {names} on a loop image, in 4 minutes"))
         }
         Subject::Directory(dir) => directories(dir, is_in_memory),
         Subject::Device { .. } => directories(Path::new("."), is_in_memory),
