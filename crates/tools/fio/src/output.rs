@@ -1,6 +1,7 @@
 //! Classic mode of fio: the list of jobs, the messages of the layout, and the report.
 
 use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -326,6 +327,13 @@ impl ClassicOutput for Output {
         output.out.push_str(&normally.out);
         output.log.push_str(&normally.log);
         output.err = self.warnings(false);
+        let mut notes: Vec<&str> = Vec::new();
+        for note in self.plan.jobs.iter().flat_map(|job| &job.extras.notes) {
+            if !notes.contains(&note.as_str()) {
+                notes.push(note);
+                let _ = writeln!(output.err, "{note}");
+            }
+        }
         output.err.push_str(&self.shown.take().unwrap_or_default());
         output
     }

@@ -166,6 +166,8 @@ pub(crate) struct RareOptions {
     pub bare: Vec<String>,
     /// Warnings of the original.
     pub warnings: Vec<Warning>,
+    /// Notes about values of which a part was read, for standard error.
+    pub notes: Vec<String>,
 }
 
 impl Default for RareOptions {
@@ -209,6 +211,7 @@ impl Default for RareOptions {
             unified: UnifiedReporting::Apart,
             bare: Vec::new(),
             warnings: Vec::new(),
+            notes: Vec::new(),
         }
     }
 }

@@ -49,6 +49,8 @@ pub(crate) use units::time_us;
 pub(crate) use values::Amount;
 pub(crate) use verifying::{HEADER_BYTES, VerifyKind, VerifyOptions};
 
+use std::cell::RefCell;
+
 use expand::expand;
 use lines::{Lines, Setting};
 use units::UnitBases;
@@ -141,9 +143,11 @@ pub(crate) fn parse(
 /// Number base of a section's sizes, wherever in the section it is set.
 fn bases(settings: &[Setting], before: UnitBases, to: &Faults<'_>) -> Result<UnitBases, Fault> {
     let mut bases = before;
+    let notes = RefCell::default();
     for setting in settings.iter().filter(|setting| setting.key == "kb_base") {
         let text = setting.value.as_deref().unwrap_or_default();
-        let value = RawValue { key: "kb_base", text, place: setting.value_place, bases, to };
+        let value =
+            RawValue { key: "kb_base", text, place: setting.value_place, bases, to, notes: &notes };
         let kb = value.word(&[("1024", 1024), ("1000", 1000)])?;
         bases = UnitBases { kb };
     }
@@ -165,12 +169,18 @@ impl Section {
             to.error(place, what).hint("set the variable, or write the value itself")
         })?;
         let bare = setting.value.is_none();
-        let value = RawValue { key: &setting.key, text: &text, place, bases: self.bases, to };
+        let (bases, notes) = (self.bases, RefCell::default());
+        let value = RawValue { key: &setting.key, text: &text, place, bases, to, notes: &notes };
         if bare && !check::is_switch(name) || !bare && text.is_empty() {
             let right = format!("write {}=...", setting.key);
             return Err(value.refuse("is no value", right));
         }
         self.apply(name, &value)?;
+        for note in notes.take() {
+            if !self.extras.notes.contains(&note) {
+                self.extras.notes.push(note);
+            }
+        }
         // As in fio, a bare key counts as 1.
         let value = if bare { "1".to_owned() } else { text.into_owned() };
         self.given.retain(|(before, _)| before != name);

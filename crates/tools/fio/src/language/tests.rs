@@ -182,7 +182,7 @@ fn keys_of_the_original_only_are_refused_by_name() {
         ("bs", "f:3:1: bs: '' is no value"),
         ("size=", "f:3:6: size: '' is no value"),
         ("direct=2", "f:3:8: direct: '2' is neither 0 nor 1"),
-        ("size=1x", "f:3:6: size: '1x' is not a size"),
+        ("size=x1", "f:3:6: size: 'x1' is not a size"),
         (
             "verify=md5\nrw=write\ntrim_percentage=10\ntrim_backlog=8",
             "f:1:1: [a]: blocks that are written, trimmed and verified",
@@ -213,6 +213,7 @@ fn a_shown_job_parses_to_the_same_job() {
         again.given_globally.clone_from(&job.given_globally);
         again.extras.bare.clone_from(&job.extras.bare);
         again.extras.warnings.clone_from(&job.extras.warnings);
+        again.extras.notes.clone_from(&job.extras.notes);
         for (blocks, before) in again.blocks.iter_mut().zip(&job.blocks) {
             blocks.align = before.align;
         }

@@ -8,13 +8,18 @@ pub(super) struct UnitBases {
 }
 
 impl UnitBases {
+    /// Factor of `kib`: the other base.
+    pub(super) const fn opposite(self) -> u64 {
+        2024 - self.kb
+    }
+
     /// Factor of a size suffix: `k` and `kb` by the base, `kib` by the other one.
     pub(super) fn size_unit(self, suffix: &str) -> Option<u64> {
         let suffix = suffix.to_ascii_lowercase();
         let (letter, rest) = suffix.split_at_checked(1)?;
         let base = match rest {
             "" | "b" | "i" => self.kb,
-            "ib" => 2024 - self.kb,
+            "ib" => self.opposite(),
             _ => return None,
         };
         let power = match letter {

@@ -436,7 +436,10 @@ fn split(value: &RawValue<'_>) -> Result<Vec<(u64, u64)>, Fault> {
         let size = block(&value.part(size))?;
         let percent = match percent.trim() {
             "" => None,
-            percent => Some(value.part(percent).number(0, 100)?),
+            percent => {
+                let end = percent.find(|c: char| !c.is_ascii_digit()).unwrap_or(percent.len());
+                Some(value.part(&percent[..end]).number(0, 100)?)
+            }
         };
         sum += percent.unwrap_or(0);
         without += u64::from(percent.is_none());

@@ -2,6 +2,7 @@
 
 use treering_kit::faults::Fault;
 
+use super::super::keys::WITH_FIO;
 use super::super::section::Section;
 use super::super::steering::{RangeSync, SteadyState};
 use super::super::values::RawValue;
@@ -221,7 +222,12 @@ impl Section {
             }
             "rate_ignore_thinktime" => self.extras.skips_pauses = value.switch()?,
             // The options are accepted only if they are off.
-            "hipri" | "uncached" => value.word(&[("0", ())])?,
+            "hipri" | "uncached" => {
+                if value.switch()? {
+                    let what = "asks for polled or uncached requests, which are not made here";
+                    return Err(value.refuse(what, WITH_FIO));
+                }
+            }
             "hipri_percentage" | "cmdprio_percentage" => value.word(&[("0", ()), ("0,0", ())])?,
             // Without a cgroup, none is removed.
             "cgroup_nodelete" => value.switch().map(|_| ())?,

@@ -1,15 +1,19 @@
 //! Values of keys: sizes, times, ranges, shares, switches.
 //!
-//! Nothing is truncated or guessed: where fio reads `1.5k` as 1 and `4s` as 4 bytes, the value is
-//! refused here, with a hint.
+//! Values mean to fio's option parser what they mean here: `1.5k` is 1 byte and `1min` is 1 us. A
+//! text that is not wholly a value is taken with a note of its meaning.
 
 mod arithmetic;
+mod leading;
+
+use std::cell::RefCell;
 
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
 use super::keys::WITH_FIO;
 use super::units::{UnitBases, time_us};
 use arithmetic::evaluate;
+use leading::Leading;
 
 /// Largest file size of Linux.
 const SIZE_MAX: u64 = i64::MAX.unsigned_abs();
@@ -31,6 +35,8 @@ pub(super) struct RawValue<'t> {
     pub(super) place: Place,
     pub(super) bases: UnitBases,
     pub(super) to: &'t Faults<'t>,
+    /// Notes about values that were read in part.
+    pub(super) notes: &'t RefCell<Vec<String>>,
 }
 
 impl<'t> RawValue<'t> {
@@ -45,15 +51,15 @@ impl<'t> RawValue<'t> {
     where
         't: 'p,
     {
-        let RawValue { key, place, bases, to, .. } = *self;
-        RawValue { key, text: text.trim(), place, bases, to }
+        let RawValue { key, place, bases, to, notes, .. } = *self;
+        RawValue { key, text: text.trim(), place, bases, to, notes }
     }
 
     /// Parses a whole number in a range, which may be an arithmetic expression.
     pub(super) fn number(&self, least: u64, most: u64) -> Result<u64, Fault> {
         let number = match plain(self.text) {
             Some(number) => Some(number),
-            None => self.evaluated(false),
+            None => self.evaluated(false).or_else(|| self.leading(None, "")),
         };
         number.filter(|number| (least..=most).contains(number)).ok_or_else(|| {
             let right = format!("{} is a whole number from {least} to {most}", self.key);
@@ -63,11 +69,31 @@ impl<'t> RawValue<'t> {
 
     /// Parses a switch; a key without a value is true.
     pub(super) fn switch(&self) -> Result<bool, Fault> {
+        let number = leading::integer(self.text);
         match self.text {
-            "0" => Ok(false),
-            "1" | "" => Ok(true),
+            "" => Ok(true),
+            _ if number == Some(0) => Ok(false),
+            _ if number == Some(1) => Ok(true),
             _ => Err(self.refuse("is neither 0 nor 1", format!("{} is 0 or 1", self.key))),
         }
+    }
+
+    /// Reads the number at the front, and notes its meaning unless the whole text has the same.
+    fn leading(&self, whole: Option<u64>, unit: &str) -> Option<u64> {
+        let arithmetic = self.text.starts_with('(');
+        match leading::bytes(self.text, self.bases).filter(|_| !arithmetic) {
+            Some(Leading::Value(number)) => Some(self.noted(number, whole, unit)),
+            Some(Leading::Percent(_)) | None => whole,
+        }
+    }
+
+    fn noted(&self, number: u64, whole: Option<u64>, unit: &str) -> u64 {
+        if whole != Some(number) {
+            let (key, text) = (shown(self.key), shown(self.text));
+            let note = format!("treering: {key}: '{text}' is read as {number}{unit}, as fio does");
+            self.notes.borrow_mut().push(note);
+        }
+        number
     }
 
     fn evaluated(&self, in_time: bool) -> Option<u64> {
@@ -83,7 +109,8 @@ impl<'t> RawValue<'t> {
     pub(super) fn size(&self) -> Result<u64, Fault> {
         let right = "a size is a whole number with an optional k, m, g, t or p, as 256k; \
                      arithmetic stands in parentheses";
-        let bytes = self.bytes().filter(|bytes| *bytes <= SIZE_MAX);
+        let bytes = self.bytes().or_else(|| self.leading(None, " bytes"));
+        let bytes = bytes.filter(|bytes| *bytes <= SIZE_MAX);
         bytes.ok_or_else(|| self.refuse("is not a size that fits", right))
     }
 
@@ -106,15 +133,15 @@ impl<'t> RawValue<'t> {
 
     /// Parses an amount in bytes or percent.
     pub(super) fn amount(&self) -> Result<Amount, Fault> {
-        match self.text.strip_suffix('%') {
-            Some(percent) => match plain(percent.trim_end()) {
-                Some(percent @ 0..=100) => Ok(Amount::Percent(percent)),
-                _ => Err(self.refuse("is not a percentage", "a percentage is from 0% to 100%")),
-            },
+        match leading::bytes(self.text, self.bases) {
+            Some(Leading::Percent(percent @ 0..=100)) => Ok(Amount::Percent(percent)),
+            Some(Leading::Percent(_)) => {
+                Err(self.refuse("is not a percentage", "a percentage is from 0% to 100%"))
+            }
             None if self.text.ends_with('z') => {
                 Err(self.refuse("counts zones", "treering knows no zones: give bytes or percent"))
             }
-            None => self.size().map(Amount::Bytes),
+            _ => self.size().map(Amount::Bytes),
         }
     }
 
@@ -141,8 +168,9 @@ impl<'t> RawValue<'t> {
     pub(super) fn time_us(&self, alone_us: u64) -> Result<u64, Fault> {
         let right = "a time is a whole number with an optional us, ms, s, m, h or d, as 30s";
         let is_number = self.text.starts_with(|c: char| c.is_ascii_digit());
-        let us = if is_number {
-            time_us(self.text, alone_us)
+        let us = if is_number || self.text.starts_with('+') {
+            let whole = time_us(self.text, alone_us);
+            leading::time_us(self.text, alone_us).map(|us| self.noted(us, whole, " us"))
         } else {
             self.evaluated(true).and_then(|number| number.checked_mul(alone_us))
         };
@@ -173,7 +201,7 @@ fn plain(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Amount, Fault, Faults, Place, RawValue, UnitBases};
+    use super::{Amount, Fault, Faults, Place, RawValue, RefCell, UnitBases};
 
     fn given<T>(
         text: &'static str,
@@ -183,7 +211,8 @@ mod tests {
         let to = Box::leak(Box::new(Faults::new("f", b"")));
         let place = Place::new(2, 7);
         let bases = UnitBases { kb };
-        match read(&RawValue { key: "key", text, place, bases, to }) {
+        let notes = Box::leak(Box::new(RefCell::new(Vec::new())));
+        match read(&RawValue { key: "key", text, place, bases, to, notes }) {
             Ok(value) => Some(value),
             Err(error) => {
                 assert_eq!(error.place, place);
@@ -216,10 +245,8 @@ mod tests {
     }
 
     #[test]
-    fn values_that_the_original_truncates_are_refused() {
-        for text in
-            ["", "k", "1e3", "1.5k", "4s", "4*1024", "-1", "+1", "0x", "99999999999999999999", "9e"]
-        {
+    fn values_without_a_number_are_refused() {
+        for text in ["", "k", "-1", "99999999999999999999", "(4*2)k", "4z", "50%"] {
             assert_eq!(given(text, 1024, RawValue::size), None, "{text}");
         }
         for text in ["(1/0)", "(1-2)", "(((", "(1", "()", "(a)", "(1 2)"] {
@@ -243,7 +270,7 @@ mod tests {
             assert_eq!(time(text, 1_000_000), Some(us), "{text}");
         }
         assert_eq!(time("8", 1), Some(8));
-        assert_eq!(time("5k", 1), None);
+        assert_eq!((time("5k", 1), time("k", 1)), (Some(5), None));
     }
 
     #[test]
@@ -267,7 +294,19 @@ mod tests {
         assert_eq!(given("4k-2k", 1024, RawValue::range), Some((2048, 4096)));
         assert_eq!(given("4k-x", 1024, RawValue::range), None);
         assert_eq!(given("", 1024, RawValue::switch), Some(true));
-        assert_eq!(given("2", 1024, RawValue::switch), None);
+        for (text, is_on) in
+            [("1x", true), ("01", true), ("0x1", true), ("1,", true), ("0.5", false)]
+        {
+            assert_eq!(given(text, 1024, RawValue::switch), Some(is_on), "{text}");
+        }
+        for text in ["2", "true", "yes"] {
+            assert_eq!(given(text, 1024, RawValue::switch), None, "{text}");
+        }
+        let number = |text| given(text, 1024, |given| given.number(0, 5000));
+        for (text, read) in [("4x", 4), ("4k", 4096), ("1.5", 1), ("16,32", 16), ("4:8", 4)] {
+            assert_eq!(number(text), Some(read), "{text}");
+        }
+        assert_eq!((number("50%"), number("-1"), number("")), (None, None, None));
         assert_eq!(given("(2+3)", 1024, |given| given.number(0, 9)), Some(5));
     }
 }
