@@ -236,8 +236,8 @@ pub(crate) struct QuickArgs {
     /// that stands for the whole run, if the workload has one].
     #[arg(long, value_name = "METRIC,…", conflicts_with = "plan")]
     pub(crate) primary: Vec<String>,
-    /// Number of rounds, in each of which every variant runs once; overrides the plan, and
-    /// is not combined with --minutes [default: as
+    /// Number of rounds, in each of which every variant runs once; overrides the plan, and is not
+    /// combined with --minutes [default: as
     /// many as fit into --minutes].
     #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=1000))]
     pub(crate) rounds: Option<u16>,

@@ -107,7 +107,7 @@ fn layer(form: &Placed<&LayerForm>) -> Result<Layer, Fault> {
                 Err(form.fault("an array needs its level", "").hint("write { md = { level = 5 } }"))
             }
             "luks" => {
-                let message = "a LUKS header is not written: it is read once, when it is opened";
+                let message = "there is no layer `luks`: its header costs nothing once it is open";
                 Err(form.fault(message, "").hint(
                     "write \"crypt\": the data go through the same dm-crypt; or run `cryptsetup \
                      luksFormat` and `cryptsetup open` yourself, and give the variant \
