@@ -25,10 +25,10 @@ pub use files::cached::{advise, allocate, forget, punch, sync_range};
 pub use files::caches::{DropCachesError, cache_drops, drop_caches};
 pub use files::calls::{
     Confinement, EntryBuffer, Errno, FileAttributes, FileType, OpenHow, attributes, close, fd_path,
-    is_single_name, make_dir, make_existing_dir, open_above, open_dir, open_file, open_subdir,
-    open_to_look, open_top, read, read_entries, read_numbered_entries, read_vector, remove_dir,
-    reopen_dir, rewind_dir, seek_to, seek_to_end, stat, sync_data, sync_file, sync_filesystem,
-    sync_machine, truncate, unlink, write, write_both,
+    is_single_name, make_dir, make_existing_dir, make_private_dir, open_above, open_dir, open_file,
+    open_subdir, open_to_look, open_top, read, read_entries, read_numbered_entries, read_vector,
+    remove_dir, reopen_dir, rewind_dir, seek_to, seek_to_end, stat, sync_data, sync_file,
+    sync_filesystem, sync_machine, truncate, unlink, write, write_both,
 };
 pub use files::entries::{file_xattr, link, rename, set_file_xattr, set_times, symlink, xattr};
 pub use files::identity::{FileIdentity, filesystem_id, identity_in, identity_of};
@@ -42,8 +42,8 @@ pub use files::residency::{PageResidency, residency};
 pub use files::through::{IoPath, SyncMode};
 pub use files::whole_file::{ExistingFile, WholeFile, write_whole_file};
 pub use files::whole_paths::{
-    make_dir_by_path, open_by_path, remove_dir_by_path, rename_by_path, stat_by_path, stat_top,
-    unlink_by_path,
+    make_dir_by_path, make_private_dir_by_path, open_by_path, remove_dir_by_path, rename_by_path,
+    stat_by_path, stat_top, unlink_by_path,
 };
 pub use filesystems::balance::balance;
 pub use filesystems::btrfs_search::{BtrfsKey, BtrfsSpace, btrfs_items, btrfs_spaces};

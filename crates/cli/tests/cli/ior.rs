@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use treering_model::Op;
@@ -233,9 +234,12 @@ fn each_rank_can_have_its_own_directory() {
     fs::create_dir(program.home().join("out")).unwrap();
     classic(&program, 2, "-F -u -b 128k -t 64k -d 1 -T 5 -k -o out/f").ends_with(0);
     for rank in 0..2 {
-        let found = files(&program.home().join(format!("out/{rank}")));
+        let own = program.home().join(format!("out/{rank}"));
+        let found = files(&own);
         let sizes: Vec<_> = found.iter().map(|(name, data)| (name.as_str(), data.len())).collect();
         assert_eq!(sizes, [(format!("f.0000000{rank}").as_str(), 131_072)]);
+        let mode = fs::metadata(&own).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "the original makes it for its owner alone");
     }
     let trial = last(&program);
     assert_eq!(calls(&trial, "setup", Op::Pause), 2, "a second before each test");

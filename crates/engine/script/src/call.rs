@@ -107,6 +107,13 @@ pub enum Call<'a> {
         /// Name of the new entry.
         name: &'a CStr,
     },
+    /// Makes a directory for its owner alone (mode 0700).
+    MakePrivateDir {
+        /// Parent directory.
+        at: DirSlot,
+        /// Name of the new entry.
+        name: &'a CStr,
+    },
     /// Calls `mkdir` with the name `.` in an open directory, which always fails as existing.
     MakeAgain {
         /// Slot of the open directory.

@@ -203,6 +203,8 @@ plain! {
     close_dir(dir: DirSlot) CloseDir;
     /// `mkdir`.
     make_dir(at: DirSlot, name: &CStr) MakeDir;
+    /// `mkdir` with mode 0700.
+    make_private_dir(at: DirSlot, name: &CStr) MakePrivateDir;
     /// `mkdir` of an open directory by the name `.`, which always exists.
     make_existing_dir(dir: DirSlot) MakeAgain;
     /// `rmdir`.

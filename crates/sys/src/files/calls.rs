@@ -411,6 +411,15 @@ pub fn make_dir(at: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
     retry_on_intr(|| mkdirat(at, name, DIR_MODE))
 }
 
+/// Creates the directory `name` in `at` for its owner alone (mode 0700).
+///
+/// # Errors
+/// As [`make_dir`].
+pub fn make_private_dir(at: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
+    let name = single(name)?;
+    retry_on_intr(|| mkdirat(at, name, Mode::RWXU))
+}
+
 /// Calls `mkdirat` with the name `.` in the open directory `dir`.
 ///
 /// # Errors
@@ -587,9 +596,9 @@ pub fn fd_path(fd: impl AsFd) -> Option<PathBuf> {
 mod tests {
     use super::{
         Confinement, EntryBuffer, Errno, FileType, OpenHow, attributes, close, fd_path,
-        is_single_name, make_dir, open_above, open_dir, open_file, open_subdir, open_to_look,
-        open_top, read, read_entries, read_numbered_entries, remove_dir, reopen_dir, rewind_dir,
-        seek_to, stat, sync_filesystem, truncate, unlink, write, write_both,
+        is_single_name, make_dir, make_private_dir, open_above, open_dir, open_file, open_subdir,
+        open_to_look, open_top, read, read_entries, read_numbered_entries, remove_dir, reopen_dir,
+        rewind_dir, seek_to, stat, sync_filesystem, truncate, unlink, write, write_both,
     };
     use crate::IoPath;
     use crate::files::entries::rename;
@@ -717,6 +726,7 @@ mod tests {
                 let opened = open_dir(confinement, at, odd).map(drop);
                 assert_eq!(opened, Err(Errno::XDEV), "{odd:?}");
                 assert_eq!(make_dir(at, odd), Err(Errno::XDEV), "{odd:?}");
+                assert_eq!(make_private_dir(at, odd), Err(Errno::XDEV), "{odd:?}");
                 assert_eq!(remove_dir(at, odd), Err(Errno::XDEV), "{odd:?}");
                 assert_eq!(stat(at, odd).map(drop), Err(Errno::XDEV), "{odd:?}");
                 assert_eq!(rename(at, odd, at, c"new"), Err(Errno::XDEV), "{odd:?}");

@@ -37,6 +37,15 @@ pub fn make_dir_by_path(path: &CStr) -> Result<(), Errno> {
     retry_on_intr(|| mkdirat(CWD, path, DIR_MODE))
 }
 
+/// Creates a directory for its owner alone (mode 0700).
+///
+/// # Errors
+/// As `mkdirat`.
+#[inline]
+pub fn make_private_dir_by_path(path: &CStr) -> Result<(), Errno> {
+    retry_on_intr(|| mkdirat(CWD, path, Mode::RWXU))
+}
+
 /// Removes an empty directory.
 ///
 /// # Errors

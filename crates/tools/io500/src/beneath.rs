@@ -37,6 +37,9 @@ impl Io for RedirectedIo<'_> {
                 Call::OpenDir { at: redirected_slot(at), path, into }
             }
             Call::MakeDir { at, name } => Call::MakeDir { at: redirected_slot(at), name },
+            Call::MakePrivateDir { at, name } => {
+                Call::MakePrivateDir { at: redirected_slot(at), name }
+            }
             Call::RemoveDir { at, name } => Call::RemoveDir { at: redirected_slot(at), name },
             Call::Create { at, path, how, into } => {
                 Call::Create { at: redirected_slot(at), path, how, into }

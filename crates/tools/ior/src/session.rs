@@ -107,7 +107,7 @@ impl IorSession {
     ) -> SessionResult {
         let op = if makes { Op::MakeDir } else { Op::RemoveDir };
         let name = OWN_DIRECTORY.to_string_lossy();
-        let script = OwnDirectory { path: OWN_DIRECTORY.to_owned(), makes };
+        let script = OwnDirectory { path: OWN_DIRECTORY.to_owned(), makes, is_private: false };
         let task = Task::new(SETUP, &name, op, Box::new(script));
         self.run_group(vec![task], caches, conductor)
     }
@@ -237,7 +237,7 @@ impl IorSession {
     fn own_directory(&self, rank: u16) -> Task {
         let name = self.shape.directory_of(rank).unwrap_or_default();
         let path = CString::new(name.clone()).unwrap_or_default();
-        let script = Box::new(OwnDirectory { path, makes: true });
+        let script = Box::new(OwnDirectory { path, makes: true, is_private: true });
         Task::new(SETUP, &name, Op::MakeDir, script)
     }
 

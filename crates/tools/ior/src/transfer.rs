@@ -355,12 +355,19 @@ impl Script for RemoveScript {
 pub(super) struct OwnDirectory {
     pub(super) path: CString,
     pub(super) makes: bool,
+    /// The directory is made with mode 0700, as the original makes those of `-u`.
+    pub(super) is_private: bool,
 }
 
 impl Script for OwnDirectory {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         if self.makes {
-            match io.make_dir(DirSlot::TARGET, &self.path).unless_existing()? {
+            let made = if self.is_private {
+                io.make_private_dir(DirSlot::TARGET, &self.path)
+            } else {
+                io.make_dir(DirSlot::TARGET, &self.path)
+            };
+            match made.unless_existing()? {
                 Some(()) => Ok(()),
                 // Calls by whole paths follow links on the way; this call refuses them.
                 None => io.open_dir(DirSlot::TARGET, &self.path, OWN_DIR),

@@ -21,6 +21,7 @@ fn words(call: &Call<'_>) -> String {
     match *call {
         Call::OpenDir { at: from, path, into } => format!("open {} as {}", at(from, path), into.0),
         Call::MakeDir { at: from, name } => format!("mkdir {}", at(from, name)),
+        Call::MakePrivateDir { at: from, name } => format!("mkdir of 0700 {}", at(from, name)),
         Call::RemoveDir { at: from, name } => format!("rmdir {}", at(from, name)),
         Call::Create { at: from, path, how: CreateHow::OrOpen, .. } => {
             format!("create {}", at(from, path))

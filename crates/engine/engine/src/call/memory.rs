@@ -93,7 +93,7 @@ impl MemoryCaller {
                 self.changeable(dir)?.take().ok_or(Errno::BADF)?;
             }
             Call::ReadDir { dir } => return self.read_dir(tree, dir),
-            Call::MakeDir { at, name } => {
+            Call::MakeDir { at, name } | Call::MakePrivateDir { at, name } => {
                 tree.add_new(self.dir(at)?, single(name)?, EntryKind::Directory)?;
             }
             Call::MakeAgain { dir } => {

@@ -3,8 +3,11 @@
 //! Directories and files are kept open in slots; a call costs itself and a few nanoseconds.
 //! `treering-sys` ensures that no name leads outside the target.
 
+use std::collections::HashMap;
+use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::sleep;
@@ -17,16 +20,12 @@ use treering_script::{
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FileMapping, FileType, FilesystemFacts, IoPath, OpenHow,
     advise, allocate, attributes, close, device_bytes, fd_path, file_xattr, filesystem_facts,
-    forget, link, lock_range, make_dir, make_existing_dir, open_block_device, open_dir, open_file,
-    punch, read, read_at, read_entries, read_vector, read_vector_at, remove_dir, rename,
-    reopen_dir, seek_to, seek_to_end, set_file_xattr, set_times, stat, symlink, sync_data,
-    sync_file, sync_filesystem, sync_machine, sync_range, truncate, unlink, write, write_at,
-    write_both, write_both_at, write_vector_at, xattr,
+    forget, link, lock_range, make_dir, make_existing_dir, make_private_dir, open_block_device,
+    open_dir, open_file, punch, read, read_at, read_entries, read_vector, read_vector_at,
+    remove_dir, rename, reopen_dir, seek_to, seek_to_end, set_file_xattr, set_times, stat, symlink,
+    sync_data, sync_file, sync_filesystem, sync_machine, sync_range, truncate, unlink, write,
+    write_at, write_both, write_both_at, write_vector_at, xattr,
 };
-
-use std::collections::HashMap;
-use std::ffi::{CStr, OsStr};
-use std::os::unix::ffi::OsStrExt;
 
 use crate::call::buffered::{OpenFiles, attempt_buffered, is_buffered};
 use crate::call::maintenance::{OpenPlaces, attempt_maintenance};
@@ -194,6 +193,7 @@ impl SyncCaller {
             Call::Fsync { file } => sync_file(self.file(file)?)?,
             Call::Truncate { file, bytes } => truncate(self.file(file)?, bytes)?,
             Call::MakeDir { at, name } => make_dir(self.dir(at)?, name)?,
+            Call::MakePrivateDir { at, name } => make_private_dir(self.dir(at)?, name)?,
             Call::MakeAgain { dir } => make_existing_dir(self.dir(dir)?)?,
             Call::RemoveDir { at, name } => remove_dir(self.dir(at)?, name)?,
             Call::OpenDir { at, path, into } => self.open_dir(at, path, into)?,

@@ -188,7 +188,8 @@ impl<'c> TreeCall<'c> {
     #[inline]
     fn from_call(call: &Call<'c>) -> Option<Self> {
         match *call {
-            Call::MakeDir { at: DirSlot::TARGET, name } => Some(Self::Make(name)),
+            Call::MakeDir { at: DirSlot::TARGET, name }
+            | Call::MakePrivateDir { at: DirSlot::TARGET, name } => Some(Self::Make(name)),
             Call::RemoveDir { at: DirSlot::TARGET, name } => Some(Self::Remove(name)),
             _ => None,
         }

@@ -1,7 +1,7 @@
 //! Tests of calls by whole paths: permitted names, and paths that begin at the target.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use tempfile::tempdir;
 use treering_engine::{Caller as _, Payload, PayloadKind, SyncCaller, Target};
@@ -27,6 +27,9 @@ fn whole_paths_start_with_the_path_as_typed() {
     assert_eq!(opened.unwrap().calls, 0, "nothing is asked of the kernel");
     let (how, file) = (CreateHow::OrOpen, FileSlot(0));
     caller.call(&Call::MakeDir { at: ITEMS, name: c"dir" }).unwrap();
+    caller.call(&Call::MakePrivateDir { at: ITEMS, name: c"own" }).unwrap();
+    let own = fs::metadata(place.path().join("real/test/own")).unwrap();
+    assert_eq!(own.permissions().mode() & 0o777, 0o700);
     caller.call(&Call::Create { at: ITEMS, path: c"file", how, into: file }).unwrap();
     caller.call(&Call::Close { file }).unwrap();
     caller.call(&Call::Stat { at: ITEMS, name: c"file" }).unwrap();
@@ -37,7 +40,9 @@ fn whole_paths_start_with_the_path_as_typed() {
     assert_eq!(caller.call(&missing).unwrap_err().errno, Errno::NOENT);
     assert_eq!(caller.path_of(CallSubject::Below(ITEMS, c"file")), user_path.join("test/file"));
     caller.call(&Call::Unlink { at: DirSlot::TARGET, path: c"other" }).unwrap();
-    caller.call(&Call::RemoveDir { at: ITEMS, name: c"dir" }).unwrap();
+    for name in [c"dir", c"own"] {
+        caller.call(&Call::RemoveDir { at: ITEMS, name }).unwrap();
+    }
     assert_eq!(fs::read_dir(place.path().join("real/test")).unwrap().count(), 0);
 }
 

@@ -26,6 +26,7 @@ impl<'a> Call<'a> {
             | Self::Open { at, path, .. }
             | Self::Unlink { at, path } => CallSubject::Below(at, path),
             Self::MakeDir { at, name }
+            | Self::MakePrivateDir { at, name }
             | Self::RemoveDir { at, name }
             | Self::Rename { at, from: name, .. }
             | Self::Link { at, from: name, .. }
@@ -91,7 +92,9 @@ impl Call<'_> {
             Self::OpenDir { .. } | Self::OpenRoot { .. } => Op::OpenDir,
             Self::CloseDir { .. } => Op::CloseDir,
             Self::ReadDir { .. } => Op::ReadDir,
-            Self::MakeDir { .. } | Self::MakeAgain { .. } => Op::MakeDir,
+            Self::MakeDir { .. } | Self::MakePrivateDir { .. } | Self::MakeAgain { .. } => {
+                Op::MakeDir
+            }
             Self::RemoveDir { .. } => Op::RemoveDir,
             Self::Create { .. } => Op::Create,
             Self::Open { .. } => Op::Open,
