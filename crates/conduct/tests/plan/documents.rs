@@ -347,7 +347,7 @@ fn invalid_sweeps_are_refused_at_their_position() {
     };
     for (sweep, words) in [
         ("{}", "1 to 4 keys"),
-        ("5", "not a table"),
+        ("5", "must be a table"),
         ("{ threads = 4 }", "no values"),
         ("{ threads = \"4\" }", "no values"),
         ("{ threads = [] }", "0 values"),

@@ -123,7 +123,7 @@ fn aging_in_each_round_is_part_of_the_duration() {
     let aging = plan.aging.as_ref().unwrap().name.clone();
     let campaign = TrialId::new();
     let of = |round| earlier(&plan, campaign, (&aging, CellRole::Preparation, round), 297.0);
-    // Two filesystems are aged in each of six rounds, for 300 seconds each.
+    // Two filesystems are aged in each of six rounds, for 297 seconds each.
     let line = time_line(&plan, vec![of(1), of(1), of(2), of(2)]);
-    assert!(line.contains("about 61 min"), "{line}");
+    assert!(line.contains("about 60 min"), "{line}");
 }

@@ -68,13 +68,16 @@ fn impossible_settings_of_ranks_are_refused_at_their_position() {
     let ext4 = "[[variant]]\nfilesystem = \"ext4\"\n";
     let booted = format!("{ext4}kernel = \"./linux.deb\"\n");
     for (plan, words) in [
-        (format!("ranks = 0\n{ON}{MAKE}"), "`ranks` is 0, not a whole number from 1 to 65536"),
+        (
+            format!("ranks = 0\n{ON}{MAKE}"),
+            "`ranks` is 0, and must be a whole number from 1 to 65536",
+        ),
         (format!("ranks = \"all\"\n{ON}{MAKE}"), "`ranks` is a string"),
         (format!("ranks = 2\n{ON}[[job]]\nworkload = \"age\"\n"), "age cannot run on several"),
         (format!("ranks = 2\n{ON}{MAKE}[[job]]\ncommand = \"x\"\n"), "command cannot run on"),
         (format!("launcher = \"srun\"\n{ON}{MAKE}"), "`launcher` without `ranks`"),
         (format!("rank-timeout = 9\n{ON}{MAKE}"), "`rank-timeout` without `ranks`"),
-        (format!("ranks = 2\nrank-timeout = 0\n{ON}{MAKE}"), "`rank-timeout` is 0, not"),
+        (format!("ranks = 2\nrank-timeout = 0\n{ON}{MAKE}"), "`rank-timeout` is 0, and"),
         (format!("{ON}{MAKE}mpi-program = \"/a\"\n"), "`mpi-program` without `ranks`"),
         (format!("ranks = 2\nlauncher = \" \"\n{ON}{MAKE}"), "the launcher has no name"),
         (format!("ranks = 2\nlauncher = \"a 'b\"\n{ON}{MAKE}"), "a ' is never closed"),

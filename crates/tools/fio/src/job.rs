@@ -301,6 +301,12 @@ impl FileJob {
             let what = format!("[{}]: time_based without a runtime", job.name.escape_debug());
             return Err(ConfigError::new(what).hint("write runtime=..."));
         }
+        // Under fio's name such a value is read as fio does, with a note.
+        let mut noted = jobs.iter().filter_map(|job| Some((job, job.extras.notes.first()?)));
+        if let Some((job, note)) = noted.next() {
+            let what = format!("[{}]: {note}", job.name.escape_debug());
+            return Err(ConfigError::new(what).hint("write the value that is meant, whole"));
+        }
         if let Some(job) = jobs.iter().find(|job| job.extras.replays.is_some()) {
             let what = format!("[{}]: read_iolog", job.name.escape_debug());
             return Err(ConfigError::new(format!(

@@ -331,7 +331,7 @@ impl ClassicOutput for Output {
         for note in self.plan.jobs.iter().flat_map(|job| &job.extras.notes) {
             if !notes.contains(&note.as_str()) {
                 notes.push(note);
-                let _ = writeln!(output.err, "{note}");
+                let _ = writeln!(output.err, "treering: {note}");
             }
         }
         output.err.push_str(&self.shown.take().unwrap_or_default());

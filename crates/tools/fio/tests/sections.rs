@@ -120,3 +120,12 @@ fn a_job_in_place_leads_nowhere_else_and_makes_no_files() {
         assert!(refused.contains("makes, resizes or removes files"), "{makes}: {refused}");
     }
 }
+
+#[test]
+fn values_of_which_fio_ignores_a_part_are_refused_natively() {
+    for text in ["bs=4kx", "runtime=1min", "thinktime=1.5"] {
+        let refused = job(&format!("[a]\nrw=write\nsize=1m\n{text}\n"), &[]).err();
+        assert!(refused.is_some_and(|why| why.contains("as fio does")), "{text}");
+    }
+    assert!(job("[a]\nrw=write\nsize=1m\nbs=64k,\nruntime=5s\n", &[]).is_ok());
+}

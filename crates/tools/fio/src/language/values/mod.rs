@@ -90,7 +90,7 @@ impl<'t> RawValue<'t> {
     fn noted(&self, number: u64, whole: Option<u64>, unit: &str) -> u64 {
         if whole != Some(number) {
             let (key, text) = (shown(self.key), shown(self.text));
-            let note = format!("treering: {key}: '{text}' is read as {number}{unit}, as fio does");
+            let note = format!("{key}: '{text}' is read as {number}{unit}, as fio does");
             self.notes.borrow_mut().push(note);
         }
         number
