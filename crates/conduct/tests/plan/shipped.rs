@@ -37,9 +37,10 @@ fn field(plan: &ShippedPlan, name: &str) -> String {
 fn table() -> String {
     let row = |plan: &ShippedPlan| {
         let cells = [plan.question(), format!("`{}`", plan.name)].into_iter();
-        let fields = ["Minutes", "Answer", "Elsewhere"].map(|name| field(plan, name));
-        let fields =
-            fields.map(|text| if text.is_empty() { "not measured yet".to_owned() } else { text });
+        let mut fields = ["Minutes", "Answer", "Elsewhere"].map(|name| field(plan, name));
+        if fields[1].is_empty() {
+            "not measured yet".clone_into(&mut fields[1]);
+        }
         let cells: Vec<String> = cells.chain(fields).map(|cell| cell.replace('|', "\\|")).collect();
         format!("| {} |\n", cells.join(" | "))
     };
