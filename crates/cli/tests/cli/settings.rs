@@ -152,7 +152,7 @@ fn a_native_plan_job_has_payload_and_surrounding_commands() {
             "no effect on the external program",
         ),
         ("[[job]]\nworkload = \"fs_mark\"\nheat-half-life = 3\n", "goes with heat = true only"),
-        ("[[job]]\nworkload = \"fs_mark\"\nlatency = \"every\"\n", "not a choice of calls"),
+        ("[[job]]\nworkload = \"fs_mark\"\nlatency = \"every\"\n", "must be a choice of calls"),
     ] {
         fs::write(program.home().join("wrong.toml"), format!("{plan}{wrong}")).unwrap();
         let ran = program.run(["compare", "wrong.toml", "--dry-run"]).ends_with(2);

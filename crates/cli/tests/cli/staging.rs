@@ -46,6 +46,14 @@ fn a_named_store_on_the_filesystem_under_test_is_refused() {
     let classic = classic.iter().chain(&options[..2]);
     program.run(classic).ends_with(3).complains("is on the filesystem under test");
 
+    // A plan is refused before its warm-up.
+    let memory = LoopFs::in_memory(64);
+    let directories = format!("{},{}", dir.display(), memory.path().display());
+    let plan = ["compare", "--directories", &directories, "--store", options[1]];
+    let refused = program.run(plan).ends_with(3).complains("is on the filesystem under test");
+    assert!(!refused.stderr.contains("trial 1"), "{refused}");
+    assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
+
     let elsewhere = program.home().join("mine.treering");
     let options = ["--store", elsewhere.to_str().unwrap(), "-i", "1", "-r", "0"];
     let ran = program.run(words(&dir, &options)).ends_with(0);

@@ -113,6 +113,8 @@ fn directories_under_test(plan: &Plan) -> Vec<&Path> {
             DeviceSpec::Directory { path } => Some(path.as_path()),
             DeviceSpec::Loop { .. } | DeviceSpec::Block { .. } => None,
         })
+        // A pattern of ranks names no directory.
+        .filter(|path| path.is_dir())
         .collect()
 }
 
