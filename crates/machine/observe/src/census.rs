@@ -114,7 +114,9 @@ impl TreeVisitor for CensusVisitor {
         self.census.bytes = self.census.bytes.saturating_add(attributes.bytes);
         self.census.sizes[class] += 1;
         let class_bytes = &mut self.census.class_bytes[class];
-        *class_bytes = class_bytes.saturating_add(attributes.bytes);
+        // A larger file counts in the last class, with the bytes that fit there.
+        let bytes = attributes.bytes.min((1 << (CLASSES - 1)) - 1);
+        *class_bytes = class_bytes.saturating_add(bytes);
         let age = self.age(entry);
         if let Some((_, ages)) = self.path.last_mut() {
             *ages.entry(age).or_default() += 1;

@@ -173,8 +173,10 @@ impl AgeJob {
 fn tree_bytes(files: &[FilesPlan]) -> Option<u64> {
     let mut shared = files.iter().filter(|plan| matches!(plan.amount, InitialSize::Share(_)));
     let plan = shared.next()?;
-    let files = plan.classes.as_ref()?.files();
-    shared.next().is_none().then(|| files.saturating_mul(plan.sizes.mean()))
+    let InitialSize::Share(share) = plan.amount else { return None };
+    let bytes = plan.classes.as_ref()?.files().saturating_mul(plan.sizes.mean());
+    let is_alone = shared.next().is_none() && share > 0.0;
+    is_alone.then(|| (bytes as f64 / share).round() as u64)
 }
 
 /// Bytes of files that fill a filesystem nearly to this level. The overhead beside their content is

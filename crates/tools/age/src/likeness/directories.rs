@@ -132,7 +132,34 @@ fn scaled(classes: &TreeClasses, factor: f64) -> Vec<ScaledClass> {
         }
         rows.push(ScaledClass { directories, files });
     }
+    // Classes behind the last one with directories have left files.
+    for (place, depth) in classes.depths.iter().enumerate().rev() {
+        if rows[place].directories == 0 {
+            continue;
+        }
+        for (age, rest) in (0..=AGE_MAX).zip(&mut rests[*depth].1) {
+            let left = rounded(0.0, rest);
+            if left > 0 {
+                *rows[place].files.entry(age).or_default() += left;
+            }
+        }
+    }
+    keep_one_file(classes, &mut rows);
     rows
+}
+
+/// Keeps one file of a tree of which less than half a file is left: an aging begins with one.
+fn keep_one_file(classes: &TreeClasses, rows: &mut [ScaledClass]) {
+    if rows.iter().any(|row| row.files.values().any(|count| *count > 0)) {
+        return;
+    }
+    let first = classes.rows.iter().zip(&classes.depths).find(|(row, _)| !row.files.is_empty());
+    let Some((row, depth)) = first else { return };
+    let of_depth =
+        classes.depths.iter().zip(rows).find(|(other, row)| *other == depth && row.directories > 0);
+    if let (Some((_, kept)), Some((age, _))) = (of_depth, row.files.last_key_value()) {
+        kept.files.insert(*age, 1);
+    }
 }
 
 /// Directory above each directory, and the directories of each class: those of a class are dealt

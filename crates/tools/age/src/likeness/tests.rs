@@ -198,6 +198,19 @@ fn other_bytes_scale_directories_and_files_together() {
 }
 
 #[test]
+fn no_files_are_lost_where_the_last_directories_are_scaled_away() {
+    let rows = "{ directories = 1 }, { in = 0, directories = 1 }, \
+                { in = 0, directories = 1, files = { 20 = 1000 } }";
+    let Profile::Model(model) = read("it", &with_tree(rows, "share = \"100%\"")).unwrap() else {
+        panic!("a model")
+    };
+    let bytes = 1000 * model.files[0].sizes.mean();
+    for (live, files) in [(bytes, 1000), (bytes / 2, 500), (bytes / 9000, 1)] {
+        assert_eq!(made(&model, live, 0).standing(0).len(), files, "{live} bytes");
+    }
+}
+
+#[test]
 fn rows_of_a_tree_that_cannot_be_are_refused_with_their_number() {
     let top = "{ directories = 1, files = { 3 = 1 } }";
     for (rows, wanted) in [

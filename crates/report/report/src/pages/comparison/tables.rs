@@ -204,7 +204,7 @@ fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> Str
         let is_wide = |c: &&MetricComparison| {
             c.more_rounds().is_some_and(|more| !more_rounds(more).1.is_empty())
         };
-        let many = " (many: more than twenty times as many)";
+        let many = " (many: more than twenty times that, or more than 10,000 in all)";
         note += if comparisons.iter().any(is_wide) { many } else { "" };
         note += ".";
     }
