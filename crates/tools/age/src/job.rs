@@ -175,8 +175,13 @@ fn tree_bytes(files: &[FilesPlan]) -> Option<u64> {
     let plan = shared.next()?;
     let InitialSize::Share(share) = plan.amount else { return None };
     let bytes = plan.classes.as_ref()?.files().saturating_mul(plan.sizes.mean());
-    let is_alone = shared.next().is_none() && share > 0.0;
-    is_alone.then(|| (bytes as f64 / share).round() as u64)
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "not negative, and the largest number stands for more"
+    )]
+    let of_all = (bytes as f64 / share).round() as u64;
+    shared.next().is_none().then_some(of_all)
 }
 
 /// Bytes of files that fill a filesystem nearly to this level. The overhead beside their content is

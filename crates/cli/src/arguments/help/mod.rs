@@ -37,54 +37,19 @@ const GROUPS: [VerbGroup; 4] = [
 ];
 
 /// Options of long commands that `-h` lists; `--help` lists all.
-const SHORT_OPTIONS: [(&str, &[&str]); 2] = [
+const SHORT_OPTIONS: [(&str, &str); 2] = [
     (
         "compare",
-        &[
-            "list",
-            "filesystems",
-            "directories",
-            "workload",
-            "kernels",
-            "device",
-            "erase",
-            "mount",
-            "rounds",
-            "minutes",
-            "trace",
-            "layout",
-            "dry_run",
-            "resume",
-            "quiet",
-            "gate",
-            "output",
-            "full",
-            "help",
-        ],
+        "list filesystems directories workload kernels device erase mount rounds minutes trace \
+         layout dry_run resume quiet gate output full help",
     ),
-    (
-        "age",
-        &[
-            "profile",
-            "until",
-            "live",
-            "measure_every",
-            "history",
-            "trace",
-            "label",
-            "dry_run",
-            "save",
-            "resume",
-            "quiet",
-            "help",
-        ],
-    ),
+    ("age", "profile until live measure_every history trace label dry_run save resume quiet help"),
 ];
 
 /// Heading of the options that every run has.
 pub(super) const EVERY_RUN: &str = "Options of every run";
 /// Options of every run that `treering run WORKLOAD -h` lists; `--help` lists all.
-const SHORT_RUN_OPTIONS: &[&str] = &["dir", "keep", "layout", "trace", "quiet"];
+const SHORT_RUN_OPTIONS: &str = "dir keep layout trace quiet";
 /// Most options whose whole texts `-h` prints: with more, each gets a line.
 const WHOLE_TEXTS_MAX: usize = 10;
 /// Width of an option's text in `-h`, beside the longest names.
@@ -120,8 +85,9 @@ pub(super) fn with_short_options(mut command: Command) -> Command {
     command.mut_subcommands(shortened)
 }
 
-fn is_listed(arg: &Arg, options: &[&str]) -> bool {
-    options.iter().any(|option| arg.get_id().as_str().replace('-', "_") == *option)
+fn is_listed(arg: &Arg, options: &str) -> bool {
+    let id = arg.get_id().as_str().replace('-', "_");
+    options.split(' ').any(|option| id == option)
 }
 
 /// The command with a line of `-h` for each option, if it has many; its subcommands likewise.
