@@ -60,6 +60,7 @@ impl<'l> Devices<'l> {
     ) -> Result<Self, LabError> {
         for variant in variants {
             LabDevice::check(variant, lab)?;
+            LabDevice::examine_blocks(variant, erasing, lab)?;
             if let Some(name) = &variant.image {
                 let image = lab.library().load(name)?;
                 image.check_target(&variant.filesystem, &variant.device)?;

@@ -1,9 +1,9 @@
 //! Adapts a packed plan to the devices and kernels of this machine, and lists the differences.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use treering_model::{CellRole, DeviceSpec, Trial, Variant};
+use treering_model::{CellRole, DeviceSpec, Trial, Variant, counted};
 use treering_observe::{ObserverContext, ObserverOptions, look};
 
 use super::RepeatOptions;
@@ -100,37 +100,53 @@ fn adapt_device(
             *path = directory;
         }
         DeviceSpec::Block { paths } => {
-            let of_second = match &variant.settings.second_device {
-                Some(second) if matches!(second.spec(), DeviceSpec::Block { .. }) => {
-                    second.spec().count()
-                }
-                _ => 0,
-            };
-            let count = paths.len() + of_second;
-            if options.devices.len() != count {
-                let message = format!("{name}: it used {count} block devices");
-                let hint = "name as many here, each with --block DEVICE; one that is not empty \
-                            also needs --erase DEVICE";
-                return Err(lacks(message, hint));
-            }
-            let (first, rest) = options.devices.split_at(paths.len());
-            *paths = first.to_vec();
-            if of_second > 0 {
-                let second = &mut variant.settings.second_device;
-                let spec = DeviceSpec::Block { paths: rest.to_vec() };
-                *second = second.as_ref().map(|second| second.with_spec(spec));
-            }
+            let named = options.devices.get(..paths.len());
+            *paths = named.ok_or_else(|| too_few(&name, paths.len()))?.to_vec();
         }
-        DeviceSpec::Loop { directory, .. } => {
-            if let Some(place) = directory.take_if(|place| !place.is_dir()) {
-                differences.push(format!(
-                    "{name}: its image is made elsewhere than in {}",
-                    place.display()
-                ));
-            }
-        }
+        DeviceSpec::Loop { directory, .. } => leave_missing(directory, &name, differences),
     }
+    adapt_second(variant, options, differences)
+}
+
+/// Replaces the second device of a variant: block devices by those that are named behind the ones of
+/// the first, so that none of another machine is used here.
+fn adapt_second(
+    variant: &mut Variant,
+    options: &RepeatOptions<'_>,
+    differences: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let Some(second) = &variant.settings.second_device else { return Ok(()) };
+    let before = match &variant.device {
+        DeviceSpec::Block { paths } => paths.len(),
+        DeviceSpec::Directory { .. } | DeviceSpec::Loop { .. } => 0,
+    };
+    let mut spec = second.spec().clone();
+    match &mut spec {
+        DeviceSpec::Block { paths } => {
+            let count = before + paths.len();
+            let named = options.devices.get(before..count);
+            *paths = named.ok_or_else(|| too_few(&variant.name, count))?.to_vec();
+        }
+        DeviceSpec::Loop { directory, .. } => leave_missing(directory, &variant.name, differences),
+        DeviceSpec::Directory { .. } => {}
+    }
+    variant.settings.second_device = Some(second.with_spec(spec));
     Ok(())
+}
+
+fn too_few(name: &str, count: usize) -> Failure {
+    Failure::usage(format!("{name}: it used {}", counted(count, "block device"))).hint(
+        "name as many here, each with --block DEVICE; one that is not empty also needs --erase \
+         DEVICE",
+    )
+}
+
+/// Leaves out the directory of an image if it is missing here.
+fn leave_missing(directory: &mut Option<PathBuf>, name: &str, differences: &mut Vec<String>) {
+    if let Some(place) = directory.take_if(|place| !place.is_dir()) {
+        differences
+            .push(format!("{name}: its image is made elsewhere than in {}", place.display()));
+    }
 }
 
 fn adapt_kernel(
@@ -163,4 +179,53 @@ fn adapt_kernel(
         differences.push(format!("{}: the kernel is {file}, and was {was}", variant.name));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RepeatOptions, adapt_device};
+    use std::path::{Path, PathBuf};
+    use treering_model::{DeviceSpec, SecondDevice, Variant};
+
+    #[test]
+    fn no_device_of_another_machine_is_used_as_a_second_one() {
+        let blocks =
+            |paths: &[&str]| DeviceSpec::Block { paths: paths.iter().map(PathBuf::from).collect() };
+        let image = || DeviceSpec::Loop {
+            bytes: 1 << 30,
+            count: 1,
+            sparse: false,
+            direct_io: true,
+            sector_bytes: 512,
+            directory: None,
+            disk: None,
+        };
+        for (first, named, seconds) in [
+            (image(), vec![], None),
+            (image(), vec!["/dev/b"], Some("/dev/b")),
+            (blocks(&["/dev/x"]), vec!["/dev/b"], None),
+            (blocks(&["/dev/x"]), vec!["/dev/b", "/dev/c"], Some("/dev/c")),
+        ] {
+            let mut variant = Variant::new("outside", "ext4", first);
+            variant.settings.second_device = Some(SecondDevice::Journal(blocks(&["/dev/y"])));
+            let options = RepeatOptions {
+                campaign: None,
+                dir: None,
+                devices: named.iter().map(PathBuf::from).collect(),
+                kernels: vec![],
+                rounds: None,
+                dry_run: true,
+                workloads: &[],
+                data_dirs: vec![],
+                environment: vec![],
+                temporary_dir: PathBuf::new(),
+            };
+            let adapted = adapt_device(&mut variant, 0, &options, &mut vec![]);
+            assert_eq!(adapted.is_ok(), seconds.is_some(), "{named:?}");
+            let second = variant.settings.second_device.unwrap();
+            let DeviceSpec::Block { paths } = second.spec() else { panic!("{second:?}") };
+            let wanted = seconds.map(Path::new);
+            assert!(wanted.is_none_or(|path| *paths == [path.to_owned()]), "{paths:?}");
+        }
+    }
 }

@@ -125,6 +125,7 @@ impl LabDevice {
     /// When the filesystem cannot be made here, the guard refuses a device, or an image cannot be
     /// made.
     pub fn acquire(variant: &Variant, erasing: &EraseList, lab: &Lab) -> Result<Self, LabError> {
+        Self::examine_blocks(variant, erasing, lab)?;
         let first = Self::acquire_first(variant, erasing, lab)?;
         let Some(second) = &variant.settings.second_device else { return Ok(first) };
         Ok(first.with_second(Self::acquire_second(second, erasing, lab)?, second))

@@ -10,6 +10,8 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use treering_model::{LayoutMetadata, LayoutStructure};
 use treering_observe::layout::{SurveyPlan, survey};
@@ -36,7 +38,7 @@ fn grown(top: &Path) -> LayoutStructure {
     sync(top);
     // The programs read the device, to which a log alone was written so far; what is written now
     // may move blocks of btrfs.
-    output("mount", &["-o", "remount,ro", top.to_str().unwrap()]);
+    remount_read_only(top);
     let opened = File::open(top).unwrap();
     let go_on = &mut |_: &_, _| ControlFlow::Continue(());
     let found = survey(opened.as_fd(), &SurveyPlan::default(), go_on).unwrap();
@@ -57,6 +59,18 @@ fn of_kind<'s>(found: &'s LayoutStructure, kind: &str) -> &'s LayoutMetadata {
     let known: Vec<&str> = found.metadata.iter().map(|one| one.kind.as_str()).collect();
     let place = known.iter().position(|name| *name == kind);
     &found.metadata[place.unwrap_or_else(|| panic!("{kind}: {known:?}"))]
+}
+
+/// Remounts a filesystem, once no program that another test starts has its files open: until it is
+/// executed, it has all descriptors of this process.
+fn remount_read_only(top: &Path) {
+    let began = Instant::now();
+    let remounted =
+        || Command::new("mount").args(["-o", "remount,ro"]).arg(top).status().unwrap().success();
+    while !remounted() {
+        assert!(began.elapsed() < Duration::from_secs(60), "{} stays busy", top.display());
+        sleep(Duration::from_millis(50));
+    }
 }
 
 /// Output of a program that succeeds.

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use treering_model::filesystems::Filesystem;
-use treering_model::{DeviceSpec, SecondDevice};
+use treering_model::{DeviceSpec, SecondDevice, Variant};
 
+use super::raw::RawDevices;
 use super::{AcquiredStorage, LabDevice};
 use crate::device_caution::DeviceCaution;
 use crate::error::unfit;
@@ -21,6 +22,25 @@ impl LabDevice {
     pub(crate) fn below(self, storage: AcquiredStorage) -> Self {
         let (lab, cautions) = (self.lab.clone(), self.cautions.clone());
         Self { lab, storage, below: Some(Box::new(self)), journal: None, cautions }
+    }
+
+    /// Examines the block devices of a variant with two devices together, so that neither is erased
+    /// where the other is refused.
+    ///
+    /// # Errors
+    /// When the guard refuses one, both are the same, or another run holds one.
+    pub fn examine_blocks(
+        variant: &Variant,
+        erasing: &EraseList,
+        lab: &Lab,
+    ) -> Result<(), LabError> {
+        let Some(second) = &variant.settings.second_device else { return Ok(()) };
+        let blocks = [&variant.device, second.spec()].into_iter().filter_map(|spec| match spec {
+            DeviceSpec::Block { paths } => Some(paths.as_slice()),
+            DeviceSpec::Loop { .. } | DeviceSpec::Directory { .. } => None,
+        });
+        let blocks: Vec<PathBuf> = blocks.flatten().cloned().collect();
+        RawDevices::take(&blocks, erasing, lab).map(drop)
     }
 
     /// Acquires the second device of a variant, without the first.

@@ -1,12 +1,16 @@
 //! Second devices: a journal on a device of its own, and members of two kinds, made, mounted,
 //! remounted, copied and given back.
 
-use std::fs;
+use std::fs::{self, File};
+use std::path::Path;
 
-use treering_lab::{EraseList, LabDevice};
+use treering_lab::{EraseList, LabDevice, find_signatures};
 use treering_model::{DeviceSpec, SecondDevice, Variant};
 
-use crate::workbench::{MIB, Workbench, can_make_devices, on_images, reported, words};
+use crate::workbench::{
+    ForeignDisk, MIB, Workbench, can_make_devices, erasing, on_blocks, on_images, program,
+    reported, run, words,
+};
 
 /// Variant on one image of 400 MiB, with a second device of 64 MiB.
 fn with_second(filesystem: &str, role: fn(DeviceSpec) -> SecondDevice) -> Variant {
@@ -103,5 +107,29 @@ fn a_journal_is_refused_where_there_is_none_or_where_it_has_several_devices() {
     let several = on_images("ext4", 2, 64 * MIB).device;
     variant.settings.second_device = Some(SecondDevice::Journal(several));
     assert!(refused(&variant).contains("on one device, not on 2"), "{}", refused(&variant));
+    assert!(bench.is_empty());
+}
+
+#[test]
+fn no_device_is_erased_where_the_other_is_refused() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let (first, second) = (ForeignDisk::new(64 * MIB), ForeignDisk::new(64 * MIB));
+    for disk in [&first, &second] {
+        let arguments = words(&["-q", "-F", disk.node.to_str().unwrap()]);
+        run(&program("mkfs.ext4").unwrap(), &arguments, "").unwrap();
+    }
+    let mut variant = on_blocks("ext4", &[&first.node]);
+    let journal = |path: &Path| DeviceSpec::Block { paths: vec![path.to_owned()] };
+    for other in [&second.node, &first.node] {
+        variant.settings.second_device = Some(SecondDevice::Journal(journal(other)));
+        let acquired = LabDevice::acquire(&variant, &erasing(&first.node), &bench.lab);
+        let said = reported(acquired);
+        assert!(said.contains("refusing to format") || said.contains("same device"), "{said}");
+        let content = find_signatures(&File::open(&first.node).unwrap(), 64 * MIB).unwrap();
+        assert!(!content.is_empty(), "it still carries its filesystem: {said}");
+    }
     assert!(bench.is_empty());
 }

@@ -5,6 +5,8 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use treering_lab::{DeviceError, EraseList, FormatObstacle, LabDevice, LabError, find_signatures};
@@ -221,6 +223,21 @@ fn make(case: &FormatCase) -> Result<ForeignDisk, String> {
     Ok(ForeignDisk::attach(top, path))
 }
 
+/// Result of acquiring a device that nobody has open any more. A program that another test starts
+/// has all descriptors of this process until it is executed.
+fn once_closed(acquire: impl Fn() -> Result<LabDevice, LabError>) -> Result<LabDevice, LabError> {
+    let began = Instant::now();
+    loop {
+        let acquired = acquire();
+        let is_open = matches!(&acquired,
+            Err(LabError::Device(DeviceError::Refused(inspection))) if inspection.is_in_use());
+        if !is_open || began.elapsed() > Duration::from_secs(60) {
+            return acquired;
+        }
+        sleep(Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn formats_of_real_tools_are_refused() {
     if !can_make_devices() {
@@ -241,7 +258,8 @@ fn formats_of_real_tools_are_refused() {
             }
         };
         let variant = on_blocks("ext4", &[&disk.node]);
-        let refused = LabDevice::acquire(&variant, &EraseList::default(), &bench.lab);
+        let refused =
+            once_closed(|| LabDevice::acquire(&variant, &EraseList::default(), &bench.lab));
         let Err(LabError::Device(DeviceError::Refused(inspection))) = refused else {
             panic!("{} by {} is not refused: {refused:?}", case.name, case.program)
         };
@@ -252,7 +270,7 @@ fn formats_of_real_tools_are_refused() {
         assert!(carries, "{} {:?}: {inspection:?}", case.name, case.arguments);
         assert!(!inspection.is_in_use(), "{inspection:?}");
         // A named device is erased, whatever its content.
-        let device = LabDevice::acquire(&variant, &erasing(&disk.node), &bench.lab);
+        let device = once_closed(|| LabDevice::acquire(&variant, &erasing(&disk.node), &bench.lab));
         let device = device.unwrap_or_else(|error| panic!("{} is not erased: {error}", case.name));
         let bytes = device.members()[0].bytes;
         device.release().unwrap();
