@@ -166,9 +166,15 @@ fn release((dry_run, give_up): (bool, bool), reboots: &RebootControl) -> Result<
         gone.chain(traces).for_each(|line| print_line(&line));
         return Ok(());
     }
+    let tried: Vec<String> = gone.iter().map(|left| left.kind.to_string()).collect();
     let mut failed = free_leftovers(&lab, gone, traces, print_line);
+    // A command that was tried and is still listed has failed.
     let mut cleanups = lab.list()?;
-    cleanups.retain(|left| !left.is_alive && matches!(left.kind, LeftoverKind::Cleanup { .. }));
+    cleanups.retain(|left| {
+        matches!(left.kind, LeftoverKind::Cleanup { .. })
+            && !left.is_alive
+            && tried.contains(&left.kind.to_string())
+    });
     if give_up {
         for left in cleanups.drain(..) {
             let (what, written) = (left.kind.to_string(), lab.give_up(&left, trial_unix_ms())?);
