@@ -108,8 +108,8 @@ fn adapt_device(
     adapt_second(variant, options, differences)
 }
 
-/// Replaces the second device of a variant: block devices by those that are named behind the ones of
-/// the first, so that none of another machine is used here.
+/// Replaces the second device of a variant: block devices by those that are named behind the ones
+/// of the first, so that none of another machine is used here.
 fn adapt_second(
     variant: &mut Variant,
     options: &RepeatOptions<'_>,

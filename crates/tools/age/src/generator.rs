@@ -339,11 +339,10 @@ impl OperationGenerator {
                 let layout = self.model.files[plan.files].layout.as_ref();
                 let wanted = layout.map_or(0, |layout| layout.births().len()) as f64;
                 let standing = population.live.len() as f64;
-                // Appending adds no file, but bytes.
                 let is_large = plan.kind == OperationKind::Append
                     && population.bytes as f64 > population.target_bytes as f64 * (1.0 + LEEWAY);
-                let much = standing > wanted * (1.0 + LIKE_LEEWAY) || is_large;
-                (much, standing < wanted * (1.0 - LIKE_LEEWAY))
+                let most = if is_large { 0.0 } else { wanted * (1.0 + LIKE_LEEWAY) };
+                (standing > most, standing < wanted * (1.0 - LIKE_LEEWAY))
             }
             InitialSize::Count(count) => {
                 let standing = population.live.len() as u64;
@@ -545,8 +544,7 @@ impl OperationGenerator {
     }
 
     fn remove(population: &mut Population, place: usize) {
-        // The nearer end of the queue fills the gap: ages stay nearly in order. Where files are
-        // drawn by their age, they stay so exactly.
+        // The nearer end of the queue fills the gap: ages stay nearly in order, in a tree exactly.
         let gone = if population.free.is_some() {
             population.live.remove(place)
         } else if place < population.live.len() / 2 {
