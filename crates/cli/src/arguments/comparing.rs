@@ -237,8 +237,7 @@ pub(crate) struct QuickArgs {
     #[arg(long, value_name = "METRIC,…", conflicts_with = "plan")]
     pub(crate) primary: Vec<String>,
     /// Number of rounds, in each of which every variant runs once; overrides the plan, and is not
-    /// combined with --minutes [default: as
-    /// many as fit into --minutes].
+    /// combined with --minutes [default: as many as fit into --minutes].
     #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=1000))]
     pub(crate) rounds: Option<u16>,
     /// Make every job that can be scaled so large that a phase of the fastest variant takes this

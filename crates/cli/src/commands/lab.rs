@@ -166,21 +166,21 @@ fn release((dry_run, give_up): (bool, bool), reboots: &RebootControl) -> Result<
         gone.chain(traces).for_each(|line| print_line(&line));
         return Ok(());
     }
-    let tried: Vec<String> = gone.iter().map(|left| left.kind.to_string()).collect();
+    let tried = gone.clone();
     let mut failed = free_leftovers(&lab, gone, traces, print_line);
     // A command that was tried and is still listed has failed.
     let mut cleanups = lab.list()?;
-    cleanups.retain(|left| {
-        matches!(left.kind, LeftoverKind::Cleanup { .. })
-            && !left.is_alive
-            && tried.contains(&left.kind.to_string())
-    });
+    let is_cleanup = |left: &LabLeftover| matches!(left.kind, LeftoverKind::Cleanup { .. });
+    cleanups.retain(|left| is_cleanup(left) && tried.contains(left));
     if give_up {
         for left in cleanups.drain(..) {
-            let (what, written) = (left.kind.to_string(), lab.give_up(&left, trial_unix_ms())?);
+            let what = left.kind.to_string();
+            // Another release may have freed it meanwhile.
+            if let Some(written) = lab.give_up(&left, trial_unix_ms())? {
+                let written = written.display();
+                print_line(&format!("given up: {what}; nothing was undone (noted in {written})"));
+            }
             failed.retain(|words| !words.starts_with(&what));
-            let written = written.display();
-            print_line(&format!("given up: {what}; nothing was undone (noted in {written})"));
         }
     }
     if failed.is_empty() {

@@ -88,8 +88,8 @@ fn changed_options(plan: &Plan) -> Vec<String> {
 /// Lines about the space that images take.
 fn space(plan: &Plan) -> Vec<String> {
     let mut devices: BTreeSet<String> = BTreeSet::new();
-    let of_plan = plan.variants.iter();
-    for (variant, device) in of_plan.flat_map(|one| one.devices().map(move |it| (one, it))) {
+    let with_devices = |variant| Variant::devices(variant).map(move |device| (variant, device));
+    for (variant, device) in plan.variants.iter().flat_map(with_devices) {
         let line = match device {
             DeviceSpec::Loop { .. } if is_in_memory(&variant.filesystem) => {
                 "memory, as far as it is filled".to_owned()

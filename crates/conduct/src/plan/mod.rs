@@ -319,9 +319,8 @@ pub(crate) fn rewriting<'p>(
     variants: &'p [Variant],
     jobs: &[PlannedJob],
 ) -> Option<(&'p Variant, usize)> {
-    let on_directories =
-        variants.iter().filter(|it| matches!(it.device, DeviceSpec::Directory { .. }));
-    on_directories.into_iter().find_map(|variant| {
+    let is_directory = |variant: &&Variant| matches!(variant.device, DeviceSpec::Directory { .. });
+    variants.iter().filter(is_directory).find_map(|variant| {
         let rewrites = |job: &PlannedJob| {
             let form = job.changed_by(&variant.settings);
             form.job.existing_files() == Some(ExistingFiles::Rewritten)

@@ -52,6 +52,7 @@ pub(super) fn adapt(
     if let Some(rounds) = options.rounds.or(measured) {
         plan.stopping = Stopping::Fixed { rounds };
     }
+    refuse_spare_devices(plan, options)?;
     let running = treering_observe::kernel_release();
     for (at, variant) in plan.variants.iter_mut().enumerate() {
         adapt_device(variant, at, options, &mut differences)?;
@@ -75,6 +76,22 @@ pub(super) fn adapt(
         }
     }
     Ok(differences)
+}
+
+/// Refuses block devices that no variant would use.
+fn refuse_spare_devices(plan: &Plan, options: &RepeatOptions<'_>) -> Result<(), Failure> {
+    let blocks = |device: &DeviceSpec| match device {
+        DeviceSpec::Block { paths } => paths.len(),
+        DeviceSpec::Directory { .. } | DeviceSpec::Loop { .. } => 0,
+    };
+    let of_variants = plan.variants.iter().map(|variant| variant.devices().map(blocks).sum());
+    let used: usize = of_variants.max().unwrap_or_default();
+    if options.devices.len() > used {
+        let named = counted(options.devices.len(), "block device");
+        let message = format!("{named} named, and no variant used more than {used}");
+        return Err(Failure::usage(message).hint("leave out the last --block"));
+    }
+    Ok(())
 }
 
 fn adapt_device(
@@ -184,6 +201,7 @@ fn adapt_kernel(
 #[cfg(test)]
 mod tests {
     use super::{RepeatOptions, adapt_device};
+    use crate::plan::loop_device;
     use std::path::{Path, PathBuf};
     use treering_model::{DeviceSpec, SecondDevice, Variant};
 
@@ -191,15 +209,7 @@ mod tests {
     fn no_device_of_another_machine_is_used_as_a_second_one() {
         let blocks =
             |paths: &[&str]| DeviceSpec::Block { paths: paths.iter().map(PathBuf::from).collect() };
-        let image = || DeviceSpec::Loop {
-            bytes: 1 << 30,
-            count: 1,
-            sparse: false,
-            direct_io: true,
-            sector_bytes: 512,
-            directory: None,
-            disk: None,
-        };
+        let image = || loop_device(1 << 30);
         for (first, named, seconds) in [
             (image(), vec![], None),
             (image(), vec!["/dev/b"], Some("/dev/b")),

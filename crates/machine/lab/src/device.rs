@@ -117,9 +117,8 @@ enum DeviceContent {
 }
 
 impl LabDevice {
-    /// Acquires the devices of a variant. Before anything is made or erased, checks
-    /// the filesystem's tool and kernel support, the options, the sizes, and each device with the
-    /// guard.
+    /// Acquires the devices of a variant. Before anything is made or erased, checks the tool and
+    /// kernel support of the filesystem, the options, the sizes, and each device with the guard.
     ///
     /// # Errors
     /// When the filesystem cannot be made here, the guard refuses a device, or an image cannot be
@@ -221,11 +220,9 @@ impl LabDevice {
         };
         require_available(filesystem, availability)?;
         check_options(filesystem, variant)?;
-        variant
-            .settings
-            .second_device
-            .as_ref()
-            .map_or(Ok(()), |it| second::check(filesystem, it))?;
+        if let Some(device) = &variant.settings.second_device {
+            second::check(filesystem, device)?;
+        }
         // The guest's kernel makes the layers.
         if variant.guest.is_none() {
             Self::check_layers(&variant.settings.layers, variant.member_count(), lab)?;
@@ -329,8 +326,14 @@ impl LabDevice {
     }
 
     /// Cautions about measurements on this device.
-    pub fn cautions(&self) -> &[DeviceCaution] {
-        &self.cautions
+    pub fn cautions(&self) -> Vec<DeviceCaution> {
+        let mut cautions = self.cautions.clone();
+        for caution in self.journal.iter().flat_map(|journal| &journal.cautions) {
+            if !cautions.contains(caution) {
+                cautions.push(caution.clone());
+            }
+        }
+        cautions
     }
 
     /// Block devices of this device, that of the journal last; empty for a directory and for

@@ -107,33 +107,39 @@ fn sample(variant: &Variant) -> Option<(Variant, bool)> {
         DeviceSpec::Block { paths } => (u64::MAX, u16::try_from(paths.len()).ok()?, 512),
         DeviceSpec::Directory { .. } => return None,
     };
-    let second_spec = second.as_ref().map(|second| match second.spec() {
-        DeviceSpec::Loop { bytes, .. } => sparse(*bytes, second.members().max(1), sector_bytes),
-        _ => sparse(SECOND_BYTES, second.spec().count(), sector_bytes),
-    });
     let has_layers = !sample.settings.layers.is_empty();
-    let is_below_layers = has_layers && second.as_ref().is_some_and(|it| !it.is_journal());
+    let is_below_layers = has_layers && second.as_ref().is_some_and(|second| !second.is_journal());
     let count = if is_below_layers { variant.member_count() } else { count.into() };
     // Layers are left out: their devices are together no larger than the devices below.
     let layers = std::mem::take(&mut sample.settings.layers);
     let above = layers.iter().fold(count, |below, layer| layer.devices_above(below));
     let bytes = bytes.saturating_mul(count as u64) / above.max(1) as u64;
     let bytes = bytes / u64::from(sector_bytes) * u64::from(sector_bytes);
-    sample.device = sparse(bytes.min(BYTES_MAX), above, sector_bytes);
-    let kept = second.zip(second_spec).filter(|_| !is_below_layers);
-    sample.settings.second_device = kept.map(|(second, spec)| second.with_spec(spec));
-    Some((sample, bytes <= BYTES_MAX))
+    sample.device = sparse(bytes.min(BYTES_MAX), above, sector_bytes)?;
+    let mut is_as_large = bytes <= BYTES_MAX;
+    if let Some(second) = second {
+        // The members below layers are all taken as the first one, whatever their sizes.
+        let is_image = matches!(second.spec(), DeviceSpec::Loop { .. });
+        is_as_large &= is_image && !is_below_layers;
+        let count = second.spec().count();
+        let spec = match second.spec() {
+            DeviceSpec::Loop { bytes, sector_bytes, .. } => sparse(*bytes, count, *sector_bytes)?,
+            _ => sparse(SECOND_BYTES, count, sector_bytes)?,
+        };
+        sample.settings.second_device = (!is_below_layers).then(|| second.with_spec(spec));
+    }
+    Some((sample, is_as_large))
 }
 
-/// Sparse images.
-fn sparse(bytes: u64, count: usize, sector_bytes: u32) -> DeviceSpec {
-    DeviceSpec::Loop {
+/// Sparse images; `None` for more than there can be.
+fn sparse(bytes: u64, count: usize, sector_bytes: u32) -> Option<DeviceSpec> {
+    Some(DeviceSpec::Loop {
         bytes,
-        count: u16::try_from(count).unwrap_or(u16::MAX),
+        count: u16::try_from(count).ok()?,
         sparse: true,
         direct_io: false,
         sector_bytes,
         directory: None,
         disk: None,
-    }
+    })
 }

@@ -112,18 +112,6 @@ crate::named_enum! {
 }
 
 impl Variant {
-    /// Number of devices of the filesystem, or of the lowest layer; 0 for a directory.
-    pub fn member_count(&self) -> usize {
-        let second = self.settings.second_device.as_ref();
-        self.device.count() + second.map_or(0, SecondDevice::members)
-    }
-
-    /// Its devices: the first, and the second if there is one.
-    pub fn devices(&self) -> impl Iterator<Item = &DeviceSpec> {
-        let second = self.settings.second_device.as_ref();
-        std::iter::once(&self.device).chain(second.map(SecondDevice::spec))
-    }
-
     /// Variant with this name, filesystem and device, and defaults for the rest.
     pub fn new(name: &str, filesystem: &str, device: DeviceSpec) -> Self {
         Self {
@@ -140,5 +128,17 @@ impl Variant {
             handicap_percent: 0,
             settings: VariantSettings::default(),
         }
+    }
+
+    /// Number of devices of the filesystem, or of the lowest layer; 0 for a directory.
+    pub fn member_count(&self) -> usize {
+        let second = self.settings.second_device.as_ref();
+        self.device.count() + second.map_or(0, SecondDevice::members)
+    }
+
+    /// Devices of the variant: the first, and the second if there is one.
+    pub fn devices(&self) -> impl Iterator<Item = &DeviceSpec> {
+        let second = self.settings.second_device.as_ref();
+        std::iter::once(&self.device).chain(second.map(SecondDevice::spec))
     }
 }

@@ -45,12 +45,12 @@ impl SecondDevice {
         matches!(self, Self::Journal(_))
     }
 
-    /// Number of devices that it adds to those of the filesystem or the lowest layer.
+    /// Number of devices that are added to those of the filesystem or the lowest layer.
     pub fn members(&self) -> usize {
         if self.is_journal() { 0 } else { self.spec().count() }
     }
 
-    /// Fact about it, as (name, value).
+    /// Fact about the device, as (name, value).
     pub(super) fn fact(&self) -> (String, String) {
         let name = if self.is_journal() { Self::JOURNAL_FACT } else { Self::MEMBER_FACT };
         (name.to_owned(), self.to_string())
@@ -61,23 +61,15 @@ impl fmt::Display for SecondDevice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.spec() {
             DeviceSpec::Loop { bytes, count, sparse, direct_io, sector_bytes, directory, disk } => {
-                write!(f, "loop of {bytes} bytes")?;
-                if *count != 1 {
-                    write!(f, ", {count} of them")?;
-                }
-                if *sparse {
-                    f.write_str(", sparse")?;
-                }
-                if !direct_io {
-                    f.write_str(", through the page cache")?;
-                }
-                if *sector_bytes != 512 {
-                    write!(f, ", sectors of {sector_bytes} bytes")?;
-                }
-                if let Some(directory) = directory {
-                    write!(f, ", in {}", directory.display())?;
-                }
-                disk.as_ref().map_or(Ok(()), |disk| write!(f, ", played as {disk}"))
+                let mut words = vec![format!("loop of {bytes} bytes")];
+                words.extend((*count != 1).then(|| format!("{count} of them")));
+                words.extend(sparse.then(|| "sparse".to_owned()));
+                words.extend((!direct_io).then(|| "through the page cache".to_owned()));
+                let is_other = *sector_bytes != 512;
+                words.extend(is_other.then(|| format!("sectors of {sector_bytes} bytes")));
+                words.extend(directory.as_ref().map(|dir| format!("in {}", dir.display())));
+                words.extend(disk.as_ref().map(|disk| format!("played as {disk}")));
+                f.write_str(&words.join(", "))
             }
             DeviceSpec::Block { paths } => {
                 let paths: Vec<String> =

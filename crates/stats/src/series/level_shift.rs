@@ -438,8 +438,9 @@ pub struct NewestPoint {
 /// half and with the newest few. Where another point is as far out, no p-value is below that of the
 /// ranks of the distances, which holds for any shape of the noise.
 ///
-/// Two points may have begun a new level, and the first would then hide the second: so the last two
-/// are also compared with the others together, by the one that is nearer to them.
+/// Two points may have begun a new level, and the first would then hide the second: so both of the
+/// last two are also compared with the points before them. The larger of their p-values counts, if
+/// they are on the same side.
 pub fn newest_differs(level: &[HistoryPoint], smallest_scatter: f64) -> Option<NewestPoint> {
     let (newest, others) = level.split_last()?;
     let alone = out_of_line(newest.value, others, smallest_scatter)?;

@@ -6,7 +6,9 @@ use std::os::fd::AsFd;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::ioctl::{Updater, ioctl, opcode};
 
-const BALANCE: u32 = opcode::read_write::<BalanceRequest>(0x94, 32);
+use super::BTRFS;
+
+const BALANCE: u32 = opcode::read_write::<BalanceRequest>(BTRFS, 32);
 /// Chunks of data are balanced.
 const DATA: u64 = 1;
 /// Only chunks that are filled less than a percentage.

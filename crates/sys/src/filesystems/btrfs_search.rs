@@ -10,8 +10,8 @@ use std::os::fd::AsFd;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::ioctl::{Updater, ioctl, opcode};
 
-/// ioctl type of btrfs, from linux/btrfs.h.
-const BTRFS: u8 = 0x94;
+use super::BTRFS;
+
 const SEARCH: u32 = opcode::read_write::<SearchHead>(BTRFS, 17);
 const SPACE_INFO: u32 = opcode::read_write::<SpaceHead>(BTRFS, 20);
 

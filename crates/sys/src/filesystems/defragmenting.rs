@@ -8,11 +8,13 @@ use rustix::fs::{Mode, OFlags, fstat, ioctl_getflags, openat};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::ioctl::{Setter, Updater, ioctl, opcode};
 
+use super::BTRFS;
+
 /// `FS_EXTENT_FL`: the blocks of the file are mapped by extents.
 const HAS_EXTENTS: u32 = 0x80000;
 const MOVE_EXTENTS: u32 = opcode::read_write::<MovedExtents>(b'f', 15);
 const SWAP_EXTENTS: u32 = opcode::read_write::<SwappedExtents>(b'X', 109);
-const DEFRAGMENT: u32 = opcode::write::<DefragmentedRange>(0x94, 16);
+const DEFRAGMENT: u32 = opcode::write::<DefragmentedRange>(BTRFS, 16);
 /// `BTRFS_DEFRAG_RANGE_START_IO`.
 const START_IO: u64 = 2;
 /// Extents of this size and more are left alone: the default of `btrfs filesystem defragment`.

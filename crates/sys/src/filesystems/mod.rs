@@ -11,3 +11,6 @@ pub(crate) mod statfs;
 pub(crate) mod subvolumes;
 pub(crate) mod trim;
 pub(crate) mod xfs;
+
+/// ioctl type of btrfs, from linux/btrfs.h.
+const BTRFS: u8 = 0x94;

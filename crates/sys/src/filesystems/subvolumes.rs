@@ -11,10 +11,9 @@ use std::path::Path;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::ioctl::{Setter, ioctl, opcode};
 
+use super::BTRFS;
 use crate::files::calls::is_single_name;
 
-/// ioctl type of btrfs, from linux/btrfs.h.
-const BTRFS: u8 = 0x94;
 const SNAPSHOT: u32 = opcode::write::<VolumeArguments>(BTRFS, 1);
 const FORGET: u32 = opcode::write::<VolumeArguments>(BTRFS, 5);
 const MAKE: u32 = opcode::write::<VolumeArguments>(BTRFS, 14);

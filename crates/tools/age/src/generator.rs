@@ -334,24 +334,24 @@ impl OperationGenerator {
     fn balanced(&self, plan: &OperationPlan) -> OperationKind {
         let population = &self.populations[plan.files];
         let is_held = self.model.hold_full.is_some() && population.target_bytes > 0;
+        let off_target = |standing: f64, wanted: f64, leeway: f64| {
+            (standing > wanted * (1.0 + leeway), standing < wanted * (1.0 - leeway))
+        };
+        let (bytes, target_bytes) = (population.bytes as f64, population.target_bytes as f64);
         let (much, little) = match self.model.files[plan.files].amount {
             InitialSize::Share(_) if population.free.is_some() && !is_held => {
-                let layout = self.model.files[plan.files].layout.as_ref();
-                let wanted = layout.map_or(0, |layout| layout.births().len()) as f64;
-                let standing = population.live.len() as f64;
-                let is_large = plan.kind == OperationKind::Append
-                    && population.bytes as f64 > population.target_bytes as f64 * (1.0 + LEEWAY);
-                let most = if is_large { 0.0 } else { wanted * (1.0 + LIKE_LEEWAY) };
-                (standing > most, standing < wanted * (1.0 - LIKE_LEEWAY))
+                let wanted = self.model.files[plan.files].tree_files() as f64;
+                let (many, few) = off_target(population.live.len() as f64, wanted, LIKE_LEEWAY);
+                let is_large = off_target(bytes, target_bytes, LEEWAY).0;
+                (many || is_large && plan.kind == OperationKind::Append, few)
             }
             InitialSize::Count(count) => {
                 let standing = population.live.len() as u64;
                 (standing >= count.saturating_mul(2).max(2), standing <= count / 2)
             }
             InitialSize::Share(_) => {
-                let (bytes, target) = (population.bytes as f64, population.target_bytes as f64);
                 let leeway = if self.model.hold_full.is_some() { HELD_LEEWAY } else { LEEWAY };
-                (bytes > target * (1.0 + leeway), bytes < target * (1.0 - leeway))
+                off_target(bytes, target_bytes, leeway)
             }
         };
         if population.live.is_empty() {

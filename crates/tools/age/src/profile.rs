@@ -405,6 +405,13 @@ fn model(written: ProfileText) -> Result<Model, ProfileError> {
     Ok(model)
 }
 
+impl FilesPlan {
+    /// Number of files of a tree like one on disk; 0 for other populations.
+    pub(super) fn tree_files(&self) -> usize {
+        self.layout.as_ref().map_or(0, |layout| layout.births().len())
+    }
+}
+
 impl InitialSize {
     const fn share(self) -> f64 {
         match self {

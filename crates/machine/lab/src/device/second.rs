@@ -65,12 +65,11 @@ impl LabDevice {
     #[must_use]
     pub fn with_second(mut self, device: Self, second: &SecondDevice) -> Self {
         if second.is_journal() {
-            self.cautions.extend(device.cautions.iter().cloned());
             self.journal = Some(Box::new(device));
             return self;
         }
         let lab = self.lab.clone();
-        let cautions = [&self, &device].into_iter().flat_map(|one| one.cautions.clone()).collect();
+        let cautions = [self.cautions.clone(), device.cautions.clone()].concat();
         Self::new(&lab, AcquiredStorage::Joined(Box::new([self, device])), cautions)
     }
 
@@ -78,7 +77,6 @@ impl LabDevice {
     #[must_use]
     pub fn parted(mut self) -> (Self, Option<Self>) {
         if let Some(journal) = self.journal.take() {
-            self.cautions.retain(|caution| !journal.cautions.contains(caution));
             return (self, Some(*journal));
         }
         match self.storage {

@@ -15,20 +15,23 @@ const FILE: &str = "given-up";
 
 impl Lab {
     /// Gives up the cleanup command of a killed run: its record is removed without running it, and
-    /// a line with the time in Unix
-    /// milliseconds, the directory and the command is added to a file, whose path is
-    /// returned.
+    /// a line with the time in Unix milliseconds, the directory and the command is added to a
+    /// file, whose path is returned; `None` if the record is gone.
     ///
     /// # Errors
     /// When the leftover is no cleanup command, its run is alive, or the line cannot be written;
     /// the record then stays.
-    pub fn give_up(&self, leftover: &LabLeftover, unix_ms: i64) -> Result<PathBuf, LabError> {
+    pub fn give_up(
+        &self,
+        leftover: &LabLeftover,
+        unix_ms: i64,
+    ) -> Result<Option<PathBuf>, LabError> {
         let (LeftoverKind::Cleanup { .. }, Some(id)) = (&leftover.kind, &leftover.id) else {
             let what = &leftover.kind;
             return Err(unfit(format!("only cleanup commands are given up, not {what}")));
         };
         let path = self.register_of(leftover).folder().join(FILE);
-        let Some((record, facts)) = self.claim(leftover, id)? else { return Ok(path) };
+        let Some((record, facts)) = self.claim(leftover, id)? else { return Ok(None) };
         let ResourceKind::Cleanup(command) = facts.kind else {
             return Err(unfit("the record is not that of a cleanup command".to_owned()));
         };
@@ -41,6 +44,6 @@ impl Lab {
         });
         written.map_err(LabError::io("cannot write", &path))?;
         record.remove()?;
-        Ok(path)
+        Ok(Some(path))
     }
 }

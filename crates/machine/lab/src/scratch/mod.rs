@@ -160,12 +160,12 @@ impl ScratchFilesystem {
     }
 
     /// Cautions about times measured on the copy.
-    pub(crate) fn cautions(&self) -> &[DeviceCaution] {
+    pub(crate) fn cautions(&self) -> Vec<DeviceCaution> {
         match &self.storage {
             Some(ScratchStorage::Ours(mounted)) => {
-                mounted.device().map_or(&[], LabDevice::cautions)
+                mounted.device().map(LabDevice::cautions).unwrap_or_default()
             }
-            _ => &[],
+            _ => Vec::new(),
         }
     }
 

@@ -150,7 +150,7 @@ mod tests {
         let left = lab.list().unwrap();
         assert!(lab.release(left.clone())[0].1.is_err());
         assert_eq!(lab.list().unwrap().len(), 1, "it stays until it is given up");
-        let written = lab.give_up(&left[0], 7).unwrap();
+        let written = lab.give_up(&left[0], 7).unwrap().unwrap();
         assert!(lab.list().unwrap().is_empty());
         let line = std::fs::read_to_string(written).unwrap();
         assert!(line.starts_with("7 ") && line.ends_with("\"sh -c exit 7\"\n"), "{line}");

@@ -86,7 +86,8 @@ pub(crate) fn mounted_folders(dir: &Path) -> Result<Vec<PathBuf>, BlockTraceErro
     let table = MountTable::read().map_err(unread)?;
     let mount = table.mount_of(&open);
     if let Some(folder) = folder(sys, split(number)) {
-        let journal = mount.and_then(|it| journal_folder((sys, Path::new("/proc")), it, &folder));
+        let journal =
+            mount.and_then(|mount| journal_folder((sys, Path::new("/proc")), mount, &folder));
         return Ok(std::iter::once(folder).chain(journal).collect());
     }
     let none = || BlockTraceError::NoDevice { device: dir.display().to_string() };
@@ -103,6 +104,9 @@ pub(crate) fn mounted_folders(dir: &Path) -> Result<Vec<PathBuf>, BlockTraceErro
     Ok(all.unwrap_or_else(|| vec![mounted]))
 }
 
+/// Bytes that kernels before 5.17 keep of a thread's name.
+const THREAD_NAME_BYTES: usize = 15;
+
 /// Folder of the device of a journal that is not inside its filesystem: xfs names it among the
 /// mount options, and the thread of an ext4's journal is called after it.
 fn journal_folder((sys, proc): (&Path, &Path), mount: &Mount, mounted: &Path) -> Option<PathBuf> {
@@ -114,9 +118,11 @@ fn journal_folder((sys, proc): (&Path, &Path), mount: &Mount, mounted: &Path) ->
     let thread =
         read_to_string(sys.join("fs").join(EXT4.name).join(own).join("journal_task")).ok()?;
     let name = read_to_string(proc.join(thread.trim()).join("comm")).ok()?;
-    // A journal inside ends with its inode; the kernel cuts long names of threads.
-    let device = name.trim().strip_prefix("jbd2/")?;
-    if own.starts_with(device) || device.starts_with(&format!("{own}-")) {
+    let name = name.trim();
+    let device = name.strip_prefix("jbd2/")?;
+    // A journal inside ends with its inode; kernels before 5.17 cut names of threads.
+    let is_cut = name.len() == THREAD_NAME_BYTES;
+    if device.starts_with(&format!("{own}-")) || is_cut && own.starts_with(device) {
         return None;
     }
     sys.join("class/block").join(device).canonicalize().ok()
@@ -300,7 +306,8 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let top = &top.path().canonicalize().unwrap();
         let (sys, proc) = (top.join("sys"), top.join("proc"));
-        for folder in ["sys/fs/ext4/sdb12345678", "sys/class/block/sdc1", "proc/77"] {
+        let devices = ["sys/class/block/sdc1", "sys/class/block/sdb1"];
+        for folder in ["sys/fs/ext4/sdb12345678", "proc/77"].into_iter().chain(devices) {
             create_dir_all(top.join(folder)).unwrap();
         }
         write(sys.join("fs/ext4/sdb12345678/journal_task"), "77\n").unwrap();
@@ -312,6 +319,8 @@ mod tests {
         };
         assert_eq!(found("jbd2/sdc1"), Some(sys.join("class/block/sdc1")));
         assert_eq!(found("jbd2/sdc9"), None);
+        let name_begins_the_other = found("jbd2/sdb1");
+        assert_eq!(name_begins_the_other, Some(sys.join("class/block/sdb1")));
         // Inside the filesystem; the kernel keeps 15 bytes of a thread's name.
         for inside in ["jbd2/sdb12345678-8", "jbd2/sdb1234567", "other"] {
             assert_eq!(found(inside), None, "{inside}");
