@@ -26,6 +26,7 @@ pub(crate) const INSTEAD: &[(&str, &str, &str)] = &[
     ("--with-fio=/opt/fio/bin/fio", "--with-fio", "a fio of the reader's own"),
     ("/usr/share/dbench/client.txt", "$LOAD", "comes with dbench, which may be absent"),
     ("-c client.txt", "-c $LOAD", "comes with dbench"),
+    ("/usr/share ", "examples ", "a large tree of the reader's, slow to read from a cold disk"),
     ("in 1 2 3 4 5 6;", "in 1;", "six times the same command"),
     (
         "in 1 2 3; do for fill in 25% 65%; do for runs in 0 60;",

@@ -5,7 +5,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use treering_model::{
-    Accelerator, BLOGBENCH_READ_BYTES, CHANGED_OPTIONS_FACT, Cell, RunMode, Trial, TrialId, quoted,
+    Accelerator, BLOGBENCH_READ_BYTES, CHANGED_OPTIONS_FACT, Cell, RunMode, Trial, TrialId,
+    counted, quoted,
 };
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
@@ -179,11 +180,13 @@ fn of_workload<'t>(
         cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
         return Vec::new();
     }
-    let counted = |groups: &[TrialGroup<'t>]| groups.iter().map(|g| g.trials.len()).sum::<usize>();
+    let trials_of =
+        |groups: &[TrialGroup<'t>]| groups.iter().map(|g| g.trials.len()).sum::<usize>();
     let used: usize = pairs.iter().map(|(b, o)| b.trials.len() + o.trials.len()).sum();
-    let left_out = counted(&base) + counted(&other) - used;
+    let left_out = trials_of(&base) + trials_of(&other) - used;
     if left_out > 0 {
-        let mut message = format!("{label}: {left_out} trials with other parameters are left out");
+        let (trials, verb) = (counted(left_out, "trial"), if left_out == 1 { "is" } else { "are" });
+        let mut message = format!("{label}: {trials} with other parameters {verb} left out");
         let is_paired =
             |group: &TrialGroup<'t>| pairs.iter().any(|(base, _)| std::ptr::eq(*base, group));
         let alone = base.iter().filter(|group| !is_paired(group)).collect();

@@ -184,6 +184,22 @@ fn answer_on(factors: &[f64]) -> String {
 }
 
 #[test]
+fn where_nothing_was_compared_the_answer_has_the_reason() {
+    let base = variant("base", 0, 1.0, 9);
+    let mut other = variant("other", 500, 1.0, 9);
+    for trial in &mut other.trials {
+        trial.beginning.workload = "fs_mark".to_owned();
+        trial.cautions.push(Caution { code: CautionCode::Handicapped, message: String::new() });
+    }
+    let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
+    let view = ComparisonView { detail: PageDetail::Answer, ..ComparisonView::default() };
+    let plain = treering_report::formats::by_name("plain").unwrap();
+    let text = rendered(&page(&outcome, &view), plain);
+    assert!(text.contains("nothing to compare") && text.contains("(nothing_in_common)"), "{text}");
+    assert!(text.contains("one_sided"), "the other cautions are named: {text}");
+}
+
+#[test]
 fn a_proven_regression_is_the_first_sentence_and_none_is_left_out_unsaid() {
     // The last contender is the only one that is worse at something.
     let text = answer_on(&[1.0, 1.0, 1.0, 0.5]);

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use treering_analysis::compare::{ComparisonCaution, MetricComparison, Outcome, Verdict};
+use treering_analysis::compare::{
+    ComparisonCaution, ComparisonCautionCode, MetricComparison, Outcome, Verdict,
+};
 use treering_model::{Unit, counted};
 
 use super::ComparisonView;
@@ -105,10 +107,15 @@ fn leading_sentences(outcome: &Outcome) -> Vec<String> {
     sentences
 }
 
-/// Caution to show: the first one that stops the gate, otherwise the first undeclared one.
+/// Caution to show: the reason why nothing was compared, if so; else the first one that stops the
+/// gate, otherwise the first undeclared one.
 fn worst(outcome: &Outcome) -> Option<&ComparisonCaution> {
     let open = || outcome.cautions.iter().filter(|caution| !caution.is_declared);
-    open().find(|caution| caution.code.stops_gate()).or_else(|| open().next())
+    let is_reason = |caution: &&ComparisonCaution| {
+        outcome.comparisons.is_empty() && caution.code == ComparisonCautionCode::NothingInCommon
+    };
+    let stops = |caution: &&ComparisonCaution| caution.code.stops_gate();
+    open().find(is_reason).or_else(|| open().find(stops)).or_else(|| open().next())
 }
 
 /// Table of primary metrics. Ratios are inverted where necessary, so that more than 1 is better.

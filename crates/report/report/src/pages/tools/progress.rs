@@ -2,6 +2,8 @@
 
 use treering_model::{Artifact, FileLayout, LAYOUT_ARTIFACT, TaskTotals, counted};
 
+use crate::number::grouped;
+
 /// Number of measurements in a sparkline.
 const SPARKLINE_CHARS: usize = 24;
 
@@ -58,7 +60,7 @@ fn sparkline(values: &[f64]) -> String {
 /// Formats a line about a task that ended.
 pub fn task_line(task: &TaskTotals) -> String {
     let rate = if task.bytes == 0 {
-        format!("{:.0} files/s", task.files_per_second())
+        format!("{} files/s", grouped(&format!("{:.0}", task.files_per_second())))
     } else {
         format!("{:.1} MiB/s", task.mib_per_second())
     };
