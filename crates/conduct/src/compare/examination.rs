@@ -146,21 +146,20 @@ pub fn foreseen_trial(plan: &Plan, variant: &Variant, started_unix_ms: i64) -> O
 /// Facts about a variant's target that are known before the target is made.
 fn facts(variant: &Variant) -> Vec<Fact> {
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
-    let (mut facts, count, bytes) = match &variant.device {
+    let (mut facts, bytes) = match &variant.device {
         DeviceSpec::Directory { path } => {
             return look(&ObserverContext { target: path, options: ObserverOptions::default() })
                 .facts;
         }
         DeviceSpec::Loop { bytes, count, .. } => {
-            let count = usize::from(*count);
-            (Vec::new(), count, bytes.saturating_mul(count as u64))
+            (Vec::new(), bytes.saturating_mul(u64::from(*count)))
         }
         DeviceSpec::Block { paths } => {
             let found_facts: Vec<Vec<Fact>> =
                 paths.iter().map(|path| look_at_device(path).facts).collect();
             let sectors = found_facts.iter().flatten().filter(|fact| fact.name == "device.sectors");
             let sectors = sectors.filter_map(|fact| fact.value.parse::<u64>().ok()).sum::<u64>();
-            (found_facts.concat(), paths.len(), sectors.saturating_mul(512))
+            (found_facts.concat(), sectors.saturating_mul(512))
         }
     };
     if bytes > 0 {
@@ -170,7 +169,8 @@ fn facts(variant: &Variant) -> Vec<Fact> {
     facts.push(fact("filesystem.type", kind.clone()));
     facts.push(fact("mkfs.command", format!("mkfs.{kind} {}", variant.mkfs.join(" "))));
     let made = by_name(kind);
-    let profile = made.and_then(|made| made.metadata_profile(&variant.mkfs, count));
+    let profile =
+        made.and_then(|made| made.metadata_profile(&variant.mkfs, variant.member_count()));
     facts.extend(profile.map(|profile| fact("filesystem.metadata_profile", profile)));
     facts
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::cells::{PlannedCell, observing_rounds, rounds};
 use crate::plan::{Plan, PlannedJob, Stopping};
-use treering_model::{Accelerator, Cell, CellRole, DeviceSpec, TrialId, WorkLimit};
+use treering_model::{Accelerator, Cell, CellRole, DeviceSpec, TrialId, Variant, WorkLimit};
 use treering_script::{Footprint, ScaleUnit, TargetFacts};
 use treering_stats::median;
 
@@ -80,10 +80,7 @@ impl Forecast {
     ) -> Result<Self, Failure> {
         let guest = GuestForecast::new(plan, store)?;
         let digest = plan.digest();
-        let is_played = plan
-            .variants
-            .iter()
-            .any(|variant| matches!(&variant.device, DeviceSpec::Loop { disk: Some(_), .. }));
+        let is_played = plan.variants.iter().flat_map(Variant::devices).any(DeviceSpec::is_played);
         let estimated = |job: &PlannedJob| {
             let mut estimate = estimate((&digest, job), (guest.as_ref(), is_played), store)?;
             if let (Some(seconds), Some((_, sized))) = (&mut estimate.seconds, target(plan, job)) {

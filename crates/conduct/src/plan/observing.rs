@@ -2,7 +2,7 @@
 //! metrics that need them.
 
 use treering_model::metrics::{RequestedRecording, requested_recording};
-use treering_model::{CellRole, DeviceSpec};
+use treering_model::{CellRole, DeviceSpec, Variant};
 use treering_observe::layout::LayoutSchedule;
 use treering_observe::{FunctionName, ObserverOptions};
 use treering_script::TargetFacts;
@@ -152,9 +152,8 @@ impl Plan {
                 format!("--functions {name}"),
             ),
             RequestedRecording::PlayedDisk => {
-                let is_played = self.variants.iter().any(|variant| {
-                    matches!(&variant.device, DeviceSpec::Loop { disk: Some(_), .. })
-                });
+                let is_played =
+                    self.variants.iter().flat_map(Variant::devices).any(DeviceSpec::is_played);
                 let hint = "write disk = \"hdd-7200\" into [device]";
                 return (!is_played).then(|| hint.to_owned());
             }

@@ -54,6 +54,11 @@ impl DeviceSpec {
             Self::Directory { .. } => 0,
         }
     }
+
+    /// True for a loop device that is played as a disk.
+    pub const fn is_played(&self) -> bool {
+        matches!(self, Self::Loop { disk: Some(_), .. })
+    }
 }
 
 /// One combination of the factors: kernel, device, filesystem, mkfs, mount.

@@ -257,9 +257,7 @@ fn suits(
         let message = format!("{name} is in memory and needs no block device");
         return Err(Fault::at(place(), message, "").hint("leave the device out"));
     }
-    if filesystem.mkfs().is_none()
-        && matches!(variant.device, DeviceSpec::Loop { disk: Some(_), .. })
-    {
+    if filesystem.mkfs().is_none() && variant.device.is_played() {
         let message = format!("{name} is in memory: no disk is played for it");
         let hint = "give this variant a device of its own: device = { loop = \"4GiB\" }";
         return Err(Fault::at(place(), message, "").hint(hint));
