@@ -194,7 +194,7 @@ pub fn layout_trend(points: &[LayoutPoint], measure: &LayoutMeasure) -> Option<L
         layouts: values.len(),
         ends: (first.1, last.1),
         change: change(slope.slope),
-        interval: slope.interval.map(|around| (change(around.low), change(around.high))),
+        interval: slope.interval.map(|interval| (change(interval.low), change(interval.high))),
         span,
     })
 }

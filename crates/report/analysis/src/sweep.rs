@@ -82,7 +82,7 @@ pub struct SweepKnee {
 }
 
 /// Splits a name into its base and its values by key.
-fn taken_apart(name: &str) -> (String, Vec<(String, String)>) {
+fn split_name(name: &str) -> (String, Vec<(String, String)>) {
     let mut base = name;
     let mut values = Vec::new();
     while let Some((before, last)) = base.rsplit_once(", ") {
@@ -131,8 +131,8 @@ pub fn sweeps(trials: &[Trial], metric: Option<&str>) -> Result<Vec<Sweep>, Stat
     for trial in trials.iter().filter(|trial| is_completed(trial) && trial.exclusion().is_none()) {
         let cell = trial.beginning.cell.as_ref().filter(|cell| cell.role == CellRole::Round);
         let Some(cell) = cell else { continue };
-        let (job, of_job) = taken_apart(&cell.job);
-        let (variant, of_variant) = taken_apart(&cell.variant);
+        let (job, of_job) = split_name(&cell.job);
+        let (variant, of_variant) = split_name(&cell.variant);
         let values = [of_variant, of_job].concat();
         if values.is_empty() {
             continue;
@@ -297,16 +297,16 @@ mod tests {
         Cell, CellRole, Ending, Metric, RunMode, Scope, Trial, TrialHeader, TrialId,
     };
 
-    use super::{number, sweeps, taken_apart};
+    use super::{number, split_name, sweeps};
     use treering_model::{BetterDirection, Unit};
 
     #[test]
     fn numeric_values_are_split_from_their_suffix() {
-        let (base, values) = taken_apart("read, hot, iodepth=4, bs=4K");
+        let (base, values) = split_name("read, hot, iodepth=4, bs=4K");
         assert_eq!(base, "read, hot");
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         assert_eq!(values, [pair("iodepth", "4"), pair("bs", "4K")]);
-        assert!(taken_apart("plain").1.is_empty());
+        assert!(split_name("plain").1.is_empty());
         assert_eq!((number("4K"), number("1.5"), number("none")), (Some(4096.0), Some(1.5), None));
     }
 

@@ -66,7 +66,9 @@ impl Trend {
             tasks: timed.len(),
             basis,
             percent_per_10_tasks: percent(slope.slope),
-            interval: slope.interval.map(|around| (percent(around.low), percent(around.high))),
+            interval: slope
+                .interval
+                .map(|interval| (percent(interval.low), percent(interval.high))),
             p: mann_kendall(&costs).ok()?.p_value,
         })
     }

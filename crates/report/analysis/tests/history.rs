@@ -5,7 +5,7 @@
 use std::convert::Infallible;
 
 use treering_analysis::history::{
-    DatedTrial, History, HistoryTerms, TRIALS_BESIDE, explain, history,
+    ADJACENT_TRIALS_MAX, DatedTrial, History, HistoryTerms, explain, history,
 };
 use treering_model::{
     Acknowledgement, Annotation, AnnotationKind, BetterDirection, Ending, Fact, Metric, RunMode,
@@ -47,7 +47,7 @@ fn days(each: u32, slower: u32, key: impl Fn(&Trial, u32) -> String) -> History 
     let dated: Vec<DatedTrial> = dated.collect();
     let mut explained = history(&dated, &HistoryTerms::default()).unwrap();
     let load = |ids: &[TrialId]| -> Result<Vec<Trial>, Infallible> {
-        assert!(ids.len() <= TRIALS_BESIDE.max(20));
+        assert!(ids.len() <= ADJACENT_TRIALS_MAX.max(20));
         let wanted =
             dated.iter().filter(|dated_trial| ids.contains(&dated_trial.trial.beginning.trial));
         Ok(wanted.map(|pattern| pattern.trial.clone()).collect())
@@ -71,8 +71,12 @@ fn the_environment_changes_at_its_point_and_at_the_change_of_level() {
     assert_eq!(series.environment[0].index, 10);
     assert_eq!(fact(&series.environment[0].facts), kernel);
     assert_eq!((series.shifts.len(), series.shifts[0].index), (1, 10));
-    let (before, after) = &series.shifts[0].beside;
-    assert_eq!((before.len(), after.len()), (TRIALS_BESIDE, TRIALS_BESIDE), "of 300 each");
+    let (before, after) = &series.shifts[0].adjacent_trials;
+    assert_eq!(
+        (before.len(), after.len()),
+        (ADJACENT_TRIALS_MAX, ADJACENT_TRIALS_MAX),
+        "of 300 each"
+    );
     assert_eq!(fact(&series.shifts[0].facts), kernel);
 }
 

@@ -115,7 +115,7 @@ fn with_facts(name: &str, factor: Factor, trials: &[&[(&str, &str)]]) -> Compare
 }
 
 fn standing(facts: &[EnvironmentFact], name: &str) -> FactStatus {
-    facts.iter().find(|fact| fact.name == name).unwrap().standing
+    facts.iter().find(|fact| fact.name == name).unwrap().status
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn fact_status_is_differs_varies_or_compared() {
     assert!(facts[3].variants[0].is_empty());
     assert_eq!(standing(&facts_by(Factor::Label), "filesystem.type"), FactStatus::Differs);
     let free = |bytes| with_facts("a", Factor::Label, &[&[("filesystem.free_bytes", bytes)]]);
-    assert_eq!(environment(&free("1"), &[free("2")])[0].standing, FactStatus::Momentary);
-    assert_eq!(environment(&free("1"), &[free("1")])[0].standing, FactStatus::Alike);
+    assert_eq!(environment(&free("1"), &[free("2")])[0].status, FactStatus::Momentary);
+    assert_eq!(environment(&free("1"), &[free("1")])[0].status, FactStatus::Alike);
     assert_eq!(standing(&facts_by(Factor::Variant), "device.model"), FactStatus::Compared);
 }

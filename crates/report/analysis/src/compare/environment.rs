@@ -55,7 +55,7 @@ pub struct EnvironmentFact {
     /// Name of the fact: `kernel.release`.
     pub name: String,
     /// Status of the fact between the variants.
-    pub standing: FactStatus,
+    pub status: FactStatus,
     /// Values of the fact for each variant, the baseline first, sorted; empty where no trial has
     /// it.
     pub variants: Vec<Vec<FactValue>>,
@@ -95,16 +95,16 @@ pub fn environment(
             values.map(value).collect()
         };
         let mut values: Vec<Vec<FactValue>> = known.iter().map(of_variant).collect();
-        let standing = match standing(name, &values, contenders, &following) {
+        let status = match fact_status(name, &values, contenders, &following) {
             FactStatus::Differs if is_of_kernels && OF_KERNELS.contains(&name) => {
                 FactStatus::Compared
             }
             other => other,
         };
-        if name == CONFIGURATION && standing != FactStatus::Alike {
+        if name == CONFIGURATION && status != FactStatus::Alike {
             leave_out_common(&mut values);
         }
-        EnvironmentFact { name: name.to_owned(), standing, variants: values }
+        EnvironmentFact { name: name.to_owned(), status, variants: values }
     };
     names.into_iter().map(of_name).collect()
 }
@@ -148,7 +148,7 @@ fn values(variant: &ComparedVariant) -> BTreeMap<&str, BTreeMap<&str, usize>> {
     values
 }
 
-fn standing(
+fn fact_status(
     name: &str,
     variants: &[Vec<FactValue>],
     contenders: &[ComparedVariant],

@@ -76,7 +76,7 @@ pub fn compare_observed(
         outcome.add_observed(observed, judge(baseline, contenders, terms)?);
     }
     let Outcome { comparisons, cautions, .. } = &mut outcome;
-    cautions.extend(nowhere(terms, comparisons));
+    cautions.extend(unmeasured_primaries(terms, comparisons));
     cautions.extend(opposite(comparisons));
     cautions.sort();
     cautions.dedup();
@@ -118,8 +118,9 @@ fn judge(
     cautions.extend(drifting(drifts));
     cautions.extend(serial(pending.iter().map(|pending_one| &pending_one.about)));
     let family = pending.iter().filter(|one| one.is_primary_test()).count();
-    let (level, looks) = significance_level(std::iter::once(baseline).chain(contenders), family);
-    cautions.extend(looked_before(level, &looks));
+    let (level, earlier_ends) =
+        significance_level(std::iter::once(baseline).chain(contenders), family);
+    cautions.extend(looked_before(level, &earlier_ends));
     set_equivalence_level(level, &mut pending);
     let mut comparisons = answered(pending, level).map_err(CompareError)?;
     single_runs(&mut comparisons);
@@ -295,7 +296,10 @@ fn without_baseline<'v>(
 }
 
 /// Caution about requested primary metrics that no job has.
-fn nowhere(terms: &ComparisonTerms, comparisons: &[MetricComparison]) -> Option<ComparisonCaution> {
+fn unmeasured_primaries(
+    terms: &ComparisonTerms,
+    comparisons: &[MetricComparison],
+) -> Option<ComparisonCaution> {
     let is_measured =
         |name: &String| comparisons.iter().any(|comparison| comparison.metric() == *name);
     let missing: Vec<&str> =
@@ -498,14 +502,14 @@ fn default_threshold(metric: &Metric) -> f64 {
 
 /// Caution about a campaign that continued after looks at its results, after these numbers of
 /// rounds.
-fn looked_before(level: f64, looks: &[u32]) -> Option<ComparisonCaution> {
-    let rounds: Vec<String> = looks.iter().map(u32::to_string).collect();
+fn looked_before(level: f64, earlier_ends: &[u32]) -> Option<ComparisonCaution> {
+    let rounds: Vec<String> = earlier_ends.iter().map(u32::to_string).collect();
     let message = format!(
         "the plan had ended after {} rounds and then went on: a difference now needs p below \
          {level:.3}, so that all looks together raise few false alarms",
         rounds.join(" and ")
     );
-    (!looks.is_empty()).then(|| ComparisonCaution::new(Code::LookedBefore, message))
+    (!earlier_ends.is_empty()).then(|| ComparisonCaution::new(Code::LookedBefore, message))
 }
 
 /// Sets the number of rounds that primary metrics of single runs need. They have no p-value and

@@ -75,7 +75,7 @@ fn is_same(leader: &MetricComparison, other: &MetricComparison, is_timed: bool) 
     let (Some(left), Some(right)) = (sort(leader), sort(other)) else { return false };
     let is_limit = |comparison: &MetricComparison| is_timed && comparison.name == ELAPSED;
     let fits = leader.scope == other.scope && left.work == right.work;
-    fits && !is_limit(leader) && !is_limit(other) && moves_alike(leader, other, left, right)
+    fits && !is_limit(leader) && !is_limit(other) && ratios_agree(leader, other, left, right)
 }
 
 /// Reports whether two metrics have the same noisy values under different names.
@@ -122,7 +122,7 @@ fn is_share(comparison: &MetricComparison, work: &str) -> bool {
 }
 
 /// Reports whether the median ratios agree, taking times as the inverse of rates.
-fn moves_alike(
+fn ratios_agree(
     left: &MetricComparison,
     right: &MetricComparison,
     l: MeasuredWork,

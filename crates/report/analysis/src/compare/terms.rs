@@ -44,13 +44,13 @@ pub(super) fn significance_level<'s>(
     let family = u32::try_from(family.max(1)).unwrap_or(u32::MAX);
     // A look that could not detect any difference has used no alpha.
     let spent = |rounds: &u32| smallest_rounds(family, planned).is_ok_and(|few| *rounds >= few);
-    let spent: Vec<u32> = looks(variants).into_iter().filter(spent).collect();
+    let spent: Vec<u32> = earlier_ends(variants).into_iter().filter(spent).collect();
     (spent.iter().fold(planned, |level, _| level_of_next_look(level)), spent)
 }
 
 /// Numbers of rounds after which a campaign continued beyond its plan, ascending; with several
 /// campaigns, those of the campaign that was continued most often.
-fn looks<'s>(variants: impl Iterator<Item = &'s ComparedVariant>) -> Vec<u32> {
+fn earlier_ends<'s>(variants: impl Iterator<Item = &'s ComparedVariant>) -> Vec<u32> {
     // Last round under each number of planned rounds, by campaign.
     let mut ends: BTreeMap<TrialId, BTreeMap<u32, u32>> = BTreeMap::new();
     for trial in variants.flat_map(|variant| &variant.trials) {

@@ -24,12 +24,12 @@ pub fn explain<E>(
     // Results are cached, since metrics of the same trials change at the same points.
     let mut known: HashMap<(Vec<TrialId>, Vec<TrialId>), Vec<ChangedFact>> = HashMap::new();
     for shift in history.series.iter_mut().flat_map(|series| &mut series.shifts) {
-        shift.facts = match known.get(&shift.beside) {
+        shift.facts = match known.get(&shift.adjacent_trials) {
             Some(facts) => facts.clone(),
             None => {
-                let (before, after) = &shift.beside;
+                let (before, after) = &shift.adjacent_trials;
                 let facts = changed_facts(load(before)?, load(after)?);
-                known.insert(shift.beside.clone(), facts.clone());
+                known.insert(shift.adjacent_trials.clone(), facts.clone());
                 facts
             }
         };

@@ -32,7 +32,7 @@ pub(crate) fn changed_facts(before: Vec<Trial>, after: Vec<Trial>) -> Vec<Change
     };
     // Facts that one side lacks are unknown there: later versions record more of them.
     let has_changed = |fact: &&EnvironmentFact| {
-        fact.standing == FactStatus::Differs && fact.variants.iter().all(|side| !side.is_empty())
+        fact.status == FactStatus::Differs && fact.variants.iter().all(|side| !side.is_empty())
     };
     let mut changed: Vec<(usize, ChangedFact)> = facts
         .iter()

@@ -148,8 +148,8 @@ impl GatheredSeries<'_> {
         };
         let points: Vec<Vec<f64>> = self.points.iter().map(places).collect();
         let freedom: usize = points.iter().map(|places| places.len() - 1).sum();
-        let around: f64 = points.iter().map(|places| around(places)).sum();
-        let scatter = if freedom > 0 { (around / freedom as f64).sqrt() } else { 0.0 };
+        let deviations: f64 = points.iter().map(|places| squared_deviations(places)).sum();
+        let scatter = if freedom > 0 { (deviations / freedom as f64).sqrt() } else { 0.0 };
         let point = |places: &Vec<f64>| HistoryPoint {
             value: mean(places),
             standard_error: scatter / (places.len() as f64).sqrt(),
@@ -170,7 +170,7 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 /// Sum of the squared deviations from the mean.
-fn around(values: &[f64]) -> f64 {
+fn squared_deviations(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean).powi(2)).sum()
 }

@@ -36,7 +36,7 @@ const SUSPECT_ALPHA: f64 = 0.03;
 const MOST_FURTHER_POINTS: usize = 30;
 /// Maximum number of trials on each side of a change whose facts are compared, since a level may
 /// have thousands.
-pub const TRIALS_BESIDE: usize = 100;
+pub const ADJACENT_TRIALS_MAX: usize = 100;
 
 /// A trial with the history point it belongs to: its kernel, day or label.
 #[derive(Clone, Debug)]
@@ -141,9 +141,9 @@ pub struct LevelShift {
     pub p_value: f64,
     /// True when the new level is worse.
     pub is_worse: bool,
-    /// Trials of the levels before and after: all, or [`TRIALS_BESIDE`] evenly spread over the
-    /// level.
-    pub beside: (Vec<TrialId>, Vec<TrialId>),
+    /// Trials of the levels before and after: all, or [`ADJACENT_TRIALS_MAX`] evenly spread over
+    /// the level.
+    pub adjacent_trials: (Vec<TrialId>, Vec<TrialId>),
     /// Other facts that changed at this point, the most relevant first; empty until [`explain()`]
     /// is called.
     pub facts: Vec<ChangedFact>,
@@ -283,7 +283,7 @@ fn judge(
             interval: interval.filter(|(low, _)| low.is_finite()),
             p_value: shift.p_value,
             is_worse: is_worse(shift.change()),
-            beside: beside(gathered, before..shift.index, shift.index..after),
+            adjacent_trials: adjacent_trials(gathered, before..shift.index, shift.index..after),
             facts: Vec::new(),
             known: None,
         }
@@ -320,8 +320,8 @@ fn judge(
     Ok(())
 }
 
-/// Trials on both sides of a change; if many, [`TRIALS_BESIDE`] evenly spread over the level.
-fn beside(
+/// Trials on both sides of a change; if many, [`ADJACENT_TRIALS_MAX`] evenly spread over the level.
+fn adjacent_trials(
     gathered: &GatheredSeries<'_>,
     before: Range<usize>,
     after: Range<usize>,
@@ -330,7 +330,7 @@ fn beside(
         let points = gathered.points[range].iter();
         let ids = points.flat_map(|point| point.trials.iter().map(|trial| trial.beginning.trial));
         let ids: Vec<TrialId> = ids.collect();
-        let shown = ids.len().min(TRIALS_BESIDE);
+        let shown = ids.len().min(ADJACENT_TRIALS_MAX);
         (0..shown).map(|number| ids[number * ids.len() / shown]).collect()
     };
     (trials(before), trials(after))

@@ -417,8 +417,8 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
             Factor::Target => self.source.stored_target(value),
             _ => value.to_owned(),
         };
-        let beside = |one: &&StoredTrial| factor == Factor::Label || !one.is_outside_rounds();
-        let chosen = self.candidates.iter().filter(beside);
+        let is_of_rounds = |one: &&StoredTrial| factor == Factor::Label || !one.is_outside_rounds();
+        let chosen = self.candidates.iter().filter(is_of_rounds);
         let chosen = chosen.filter(|one| one.value(factor) == Some(&value));
         let trials: Vec<TrialId> = chosen.map(|one| one.trial).collect();
         if trials.is_empty() {

@@ -22,11 +22,10 @@ const LONG: usize = 400;
 
 /// Table of facts that differ, undeclared differences first.
 pub(super) fn differences(facts: &[EnvironmentFact], variants: &[&str]) -> Option<Table> {
-    let tells = |fact: &&EnvironmentFact| {
-        !matches!(fact.standing, FactStatus::Alike | FactStatus::Momentary)
-    };
+    let tells =
+        |fact: &&EnvironmentFact| !matches!(fact.status, FactStatus::Alike | FactStatus::Momentary);
     let mut differing: Vec<&EnvironmentFact> = facts.iter().filter(tells).collect();
-    differing.sort_by_key(|fact| fact.standing);
+    differing.sort_by_key(|fact| fact.status);
     if differing.is_empty() {
         return None;
     }
@@ -35,19 +34,19 @@ pub(super) fn differences(facts: &[EnvironmentFact], variants: &[&str]) -> Optio
                    compared, or follows from it. Names, momentary sizes and the activity of the \
                    machine are left out.";
     let mut table = in_columns("environment differences", caption, &differing, variants, SHORT);
-    let standing = |fact: &EnvironmentFact| {
-        let tone = match fact.standing {
+    let status = |fact: &EnvironmentFact| {
+        let tone = match fact.status {
             FactStatus::Differs => Tone::Caution,
             _ => Tone::Plain,
         };
-        Cell::toned(fact.standing.name(), tone)
+        Cell::toned(fact.status.name(), tone)
     };
     table.columns.insert(1, Column::text("how"));
     let mut rows = table.rows.into_iter();
     table.rows = (differing.iter())
         .flat_map(|fact| {
             let mut own: Vec<Vec<Cell>> = rows.by_ref().take(height(fact, variants)).collect();
-            own.iter_mut().for_each(|row| row.insert(1, standing(fact)));
+            own.iter_mut().for_each(|row| row.insert(1, status(fact)));
             own
         })
         .collect();
@@ -177,13 +176,13 @@ mod tests {
     use crate::Cell;
     use treering_analysis::compare::{EnvironmentFact, FactStatus, FactValue};
 
-    fn fact(name: &str, standing: FactStatus, variants: &[&[(&str, usize)]]) -> EnvironmentFact {
+    fn fact(name: &str, status: FactStatus, variants: &[&[(&str, usize)]]) -> EnvironmentFact {
         let value = |(value, trials): &(&str, usize)| FactValue {
             value: (*value).to_owned(),
             trials: *trials,
         };
         let variants = variants.iter().map(|variant| variant.iter().map(value).collect()).collect();
-        EnvironmentFact { name: name.to_owned(), standing, variants }
+        EnvironmentFact { name: name.to_owned(), status, variants }
     }
 
     fn texts(row: &[Cell]) -> Vec<String> {

@@ -44,11 +44,11 @@ pub(super) fn too_short(
 /// Measured time of a metric in a trial, in seconds: the metric's own time, otherwise the time of
 /// its tasks, otherwise an upper bound; `None` if unknown.
 fn measured_seconds(trial: &Trial, metric: &Metric) -> Option<f64> {
-    let beside = |name: &str| {
+    let in_same_scope = |name: &str| {
         let is_it = |candidate: &&Metric| candidate.scope == metric.scope && candidate.name == name;
         trial.metrics.iter().find(is_it)
     };
-    if let Some(elapsed) = beside(times::ELAPSED_SECONDS.name) {
+    if let Some(elapsed) = in_same_scope(times::ELAPSED_SECONDS.name) {
         return Some(elapsed.value);
     }
     // Dividing an amount by its rate gives the time.
@@ -57,7 +57,7 @@ fn measured_seconds(trial: &Trial, metric: &Metric) -> Option<f64> {
         .iter()
         .find(|candidate| candidate.scope == metric.scope && candidate.name == metric.name);
     if let Some(rate) = own
-        && let Some(amount) = rate.name.strip_suffix("_per_second").and_then(beside)
+        && let Some(amount) = rate.name.strip_suffix("_per_second").and_then(in_same_scope)
         && amount.unit == Unit::Count
         && rate.value > 0.0
         && amount.value > 0.0
@@ -71,12 +71,12 @@ fn measured_seconds(trial: &Trial, metric: &Metric) -> Option<f64> {
     let wall = seconds(trial.wall_ns);
     match &metric.scope {
         Scope::Trial => {
-            let setup = beside(times::SETUP_SECONDS.name).map_or(0.0, |setup| setup.value);
+            let setup = in_same_scope(times::SETUP_SECONDS.name).map_or(0.0, |setup| setup.value);
             wall.map(|wall| (wall - setup).max(0.0))
         }
         Scope::Phase(name) => phases(&|phase| phase == name),
         Scope::Kind(kind) => {
-            let mean = beside("seconds").map(|mean| mean.value * mean.tasks as f64);
+            let mean = in_same_scope("seconds").map(|mean| mean.value * mean.tasks as f64);
             let own = || phases(&|phase| phase == kind);
             mean.or_else(|| of_tasks(trial, kind)).or_else(own).or_else(|| phases(&|_| true))
         }

@@ -11,7 +11,7 @@ use super::facts::{
 };
 use super::places::{SIZE_TOLERANCE, VariantFacts};
 use super::settings::NUMBERED;
-use super::values::{driver, words_that};
+use super::values::{device_driver, matching_words};
 use crate::compare::variant::fact;
 
 /// Tolerated difference of the used share of space or inodes among the trials of one variant, which
@@ -28,7 +28,7 @@ pub(super) fn mixed(place: &VariantFacts<'_>) -> Vec<String> {
     let mut mixed = Vec::new();
     let mut words_of = |label: &str, name: &str, counts: &dyn Fn(&str) -> bool| {
         let sets: BTreeSet<BTreeSet<&str>> =
-            place.values(name).into_iter().map(|value| words_that(value, counts)).collect();
+            place.values(name).into_iter().map(|value| matching_words(value, counts)).collect();
         let words_of_any: BTreeSet<&str> = sets.iter().flatten().copied().collect();
         let is_shared = |word: &&str| sets.iter().all(|set| set.contains(word));
         let some: Vec<&str> = words_of_any.into_iter().filter(|word| !is_shared(word)).collect();
@@ -51,7 +51,7 @@ pub(super) fn mixed(place: &VariantFacts<'_>) -> Vec<String> {
     let is_renamed = place.values(RELEASE).len() > 1 && place.values(MODEL).len() <= 1;
     let named = [("the disk", disks), ("the device", devices)];
     for (label, names) in named.into_iter().filter(|_| !is_renamed) {
-        if names.len() > 1 && !names.iter().any(|name| NUMBERED.contains(&driver(name))) {
+        if names.len() > 1 && !names.iter().any(|name| NUMBERED.contains(&device_driver(name))) {
             let names: Vec<&str> = names.into_iter().collect();
             mixed.push(format!("{label} ({})", names.join(", ")));
             break;

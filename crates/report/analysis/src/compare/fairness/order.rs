@@ -28,7 +28,7 @@ pub(super) fn interleaving_fault(
     for (own, others, name, other) in
         [(&left, &right, names.0, names.1), (&right, &left, names.1, names.0)]
     {
-        let (before, after) = outside(own, others);
+        let (before, after) = before_and_after(own, others);
         for (count, word) in [(before, "before"), (after, "after")] {
             if count as f64 > APART_SHARE * own.len() as f64 {
                 let trial_count = own.len();
@@ -104,7 +104,7 @@ fn times(trials: &[&Trial]) -> Vec<i64> {
 }
 
 /// Number of times before all of the others, and after all of them. Both lists are ascending.
-fn outside(own: &[i64], others: &[i64]) -> (usize, usize) {
+fn before_and_after(own: &[i64], others: &[i64]) -> (usize, usize) {
     let (Some(first), Some(last)) = (others.first(), others.last()) else { return (0, 0) };
     (own.iter().filter(|at| *at < first).count(), own.iter().filter(|at| *at > last).count())
 }

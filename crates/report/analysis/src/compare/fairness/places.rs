@@ -17,7 +17,7 @@ use super::facts::{
     PROFILE, RELEASE, RESERVED, ROTATIONAL, TYPE, given_to_guest,
 };
 use super::one_sided::Share;
-use super::values::{chosen, driver, only, without_directories, words};
+use super::values::{chosen, device_driver, only, without_directories, words};
 use super::{VariantView, listed};
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use crate::compare::variant::{Factor, fact};
@@ -290,7 +290,7 @@ impl VariantPair<'_> {
 
     pub(super) fn is_same_kind_of_device(&self) -> bool {
         let drivers = |variant: &VariantFacts<'_>| -> BTreeSet<String> {
-            variant.values(DEVICE).into_iter().map(|name| driver(name).to_owned()).collect()
+            variant.values(DEVICE).into_iter().map(|name| device_driver(name).to_owned()).collect()
         };
         let same = |name: &str| self.baseline.values(name) == self.contender.values(name);
         same(MODEL) && same(ROTATIONAL) && drivers(&self.baseline) == drivers(&self.contender)
@@ -334,9 +334,9 @@ impl VariantPair<'_> {
             let message = self.difference_words("the filesystem's size", &mib(left), &mib(right));
             // Sizes of loop images are keys of the plan; sizes of devices are not.
             let names = [&self.baseline, &self.contender].map(|variant| variant.values(DEVICE));
-            let are_loops = names
-                .iter()
-                .all(|names| !names.is_empty() && names.iter().all(|name| driver(name) == "loop"));
+            let are_loops = names.iter().all(|names| {
+                !names.is_empty() && names.iter().all(|name| device_driver(name) == "loop")
+            });
             let is_declared = self.is_made_by_plan() && are_loops;
             self.report_difference(Code::SizesDiffer, message, is_declared);
         }

@@ -10,7 +10,7 @@ use super::facts::{
     SWAP,
 };
 use super::places::{VariantFacts, VariantPair};
-use super::values::{driver, words_that};
+use super::values::{device_driver, matching_words};
 use super::{VariantView, listed};
 use crate::compare::caution::ComparisonCautionCode as Code;
 use crate::compare::variant::Factor;
@@ -44,7 +44,8 @@ impl VariantPair<'_> {
     /// Compares the words of a fact that match `counts`.
     fn words_of(&mut self, code: Code, label: &str, name: &str, counts: impl Fn(&str) -> bool) {
         let words = |variant: &VariantFacts<'_>| -> BTreeSet<String> {
-            let words = variant.values(name).into_iter().flat_map(|text| words_that(text, &counts));
+            let words =
+                variant.values(name).into_iter().flat_map(|text| matching_words(text, &counts));
             words.map(str::to_owned).collect()
         };
         let (left, right) = (words(&self.baseline), words(&self.contender));
@@ -153,8 +154,9 @@ impl VariantPair<'_> {
             let names = variant.values(DISK).into_iter().chain(variant.values(DEVICE));
             names.map(str::to_owned).collect()
         };
-        let is_numbered =
-            |names: &BTreeSet<String>| names.iter().any(|name| NUMBERED.contains(&driver(name)));
+        let is_numbered = |names: &BTreeSet<String>| {
+            names.iter().any(|name| NUMBERED.contains(&device_driver(name)))
+        };
         let (left, right) = (disks(&self.baseline), disks(&self.contender));
         let are_known = !left.is_empty() && !right.is_empty();
         if !are_known || !left.is_disjoint(&right) || is_numbered(&left) || is_numbered(&right) {

@@ -10,14 +10,17 @@ pub(super) fn chosen<'t>(values: &BTreeSet<&'t str>) -> BTreeSet<&'t str> {
 }
 
 /// Driver part of a device name: `loop` of `loop3`, `sd` of `sda1`, `nvme` of `nvme0n1`.
-pub(super) fn driver(name: &str) -> &str {
+pub(super) fn device_driver(name: &str) -> &str {
     let letters = name.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(name.len());
     let lettered = ["sd", "vd", "hd", "xvd"].into_iter().find(|kind| name.starts_with(kind));
     lettered.unwrap_or(&name[..letters])
 }
 
 /// Words of an option list or a command that match `counts`.
-pub(super) fn words_that<'t>(text: &'t str, counts: &dyn Fn(&str) -> bool) -> BTreeSet<&'t str> {
+pub(super) fn matching_words<'t>(
+    text: &'t str,
+    counts: &dyn Fn(&str) -> bool,
+) -> BTreeSet<&'t str> {
     text.split([' ', ',']).filter(|word| !word.is_empty() && counts(word)).collect()
 }
 
