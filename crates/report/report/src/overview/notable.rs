@@ -52,18 +52,20 @@ impl<'h> NotableSeries<'h> {
         let shift = series.shifts.iter().filter(is_recent).max_by(worst);
         let trend = series.trend.as_ref().filter(|trend| trend.is_worse);
         let worsening = trend.map(|trend| trend.ratio);
-        let (reason, shift, ratio) = match (shift, &series.suspect) {
-            (Some(shift), _) if shift.is_worse => (NotableReason::Worse, Some(shift), shift.ratio),
-            _ if worsening.is_some() => (NotableReason::SlowlyWorse, None, worsening.unwrap_or(1.0)),
-            (_, Some(suspect)) if suspect.is_worse => {
+        let (reason, shift, ratio) = match (shift, worsening, &series.suspect) {
+            (Some(shift), _, _) if shift.is_worse => {
+                (NotableReason::Worse, Some(shift), shift.ratio)
+            }
+            (_, Some(ratio), _) => (NotableReason::SlowlyWorse, None, ratio),
+            (_, None, Some(suspect)) if suspect.is_worse => {
                 (NotableReason::SuspectWorse, None, suspect.ratio)
             }
-            (Some(shift), _) => (NotableReason::Better, Some(shift), shift.ratio),
-            (None, Some(suspect)) => (NotableReason::SuspectBetter, None, suspect.ratio),
-            (None, None) if series.points.len() < FEWEST_POINTS => {
+            (Some(shift), None, _) => (NotableReason::Better, Some(shift), shift.ratio),
+            (None, None, Some(suspect)) => (NotableReason::SuspectBetter, None, suspect.ratio),
+            (None, None, None) if series.points.len() < FEWEST_POINTS => {
                 (NotableReason::TooShort, None, 1.0)
             }
-            (None, None) => match series.shifts.last() {
+            (None, None, None) => match series.shifts.last() {
                 Some(shift) => (NotableReason::ChangedEarlier, Some(shift), shift.ratio),
                 None => (NotableReason::Steady, None, 1.0),
             },
