@@ -73,6 +73,7 @@ pub use series::change_point::{
 };
 pub use series::heat::{Access, HeatStatistics, concentration};
 pub use series::knee::{KNEE_FEWEST_POINTS, Knee, knee};
+pub use series::lasting_trend::{LastingTrend, lasting_trend};
 pub use series::level_shift::{
     HistoryPoint, LevelShift, NOISE_PLAN, NewestPoint, NoiseShift, SHIFT_PLAN, ShiftPlan, count_at,
     count_scale, history_memory, level_shifts, newest_differs, noise_shift, points_to_decide,

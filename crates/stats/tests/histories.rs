@@ -19,8 +19,8 @@ use cases::{Case, Scatter, Shape};
 use counts::{CountCase, CountShape};
 use methods::Method;
 use treering_stats::{
-    HistoryPoint, NOISE_PLAN, SHIFT_PLAN, ShiftPlan, count_scale, history_memory, level_shifts,
-    newest_differs, noise_shift,
+    HistoryPoint, NOISE_PLAN, SHIFT_PLAN, ShiftPlan, count_scale, history_memory, lasting_trend,
+    level_shifts, newest_differs, noise_shift,
 };
 
 /// Number of edges found within two points, and of series with a detected shift.
@@ -130,6 +130,42 @@ fn points_with_a_memory_seldom_have_levels() {
         let case = Case { shape, cov: 0.02, ..Case::quiet(60, Scatter::Memory(phi)) };
         let (found, _) = score(Method::Treering, &case, 100);
         assert!(found >= 95, "{}: {found} of 100", case.name());
+    }
+}
+
+/// Number of series with a trend that goes on.
+fn trends(case: &Case, series: u64) -> usize {
+    let has_trend = |seed: &u64| {
+        let point = |value: &f64| HistoryPoint { value: *value, standard_error: 0.0 };
+        let points: Vec<HistoryPoint> = case.draw(*seed).values.iter().map(point).collect();
+        let shifts = level_shifts(&points, &SHIFT_PLAN).unwrap();
+        let starts: Vec<usize> = shifts.iter().map(|shift| shift.index).collect();
+        lasting_trend(&points, &starts, 0.01).unwrap().is_some()
+    };
+    (0..series).filter(has_trend).count()
+}
+
+#[test]
+fn slow_changes_are_trends_and_noise_memory_and_steps_are_none() {
+    let memories = [0.3, 0.5, 0.8].map(Scatter::Memory);
+    for scatter in Scatter::INDEPENDENT.into_iter().chain(memories).chain([Scatter::Tripled]) {
+        for points in [20, 30, 60, 200] {
+            let case = Case::quiet(points, scatter);
+            let found = trends(&case, 150);
+            assert!(found <= 4, "{}: {found} of 150", case.name());
+        }
+    }
+    let normal = |points, shape| Case { shape, cov: 0.02, ..Case::quiet(points, Scatter::Normal) };
+    for ratio in [1.01, 1.02, 1.03, 1.05, 1.1] {
+        let case = normal(60, Shape::Step { ratio });
+        let found = trends(&case, 150);
+        assert!(found <= 4, "{}: {found} of 150", case.name());
+    }
+    for (points, ratio, least) in [(60, 1.002, 110), (100, 1.002, 145), (60, 1.004, 145)] {
+        let case = normal(points, Shape::Ramp { ratio, from: 0.0 });
+        let found = trends(&case, 150);
+        println!("{}: {found} of 150", case.name());
+        assert!(found >= least, "{}: {found} of 150", case.name());
     }
 }
 

@@ -11,8 +11,8 @@
 mod campaign;
 
 use campaign::{
-    Campaign, CampaignSetting, EFFECTS, FIRST_ROUNDS, MARGIN, NoiseKind, SeededNoise,
-    UnclearCampaign, VARIATIONS, median_typical, settled_by, settled_by_larger, unclear,
+    Campaign, CampaignSetting, EFFECTS, FIRST_ROUNDS, LargerNumbers, MARGIN, NoiseKind, SeededNoise,
+    UnclearCampaign, VARIATIONS, by_larger_numbers, median_typical, settled_by, unclear,
 };
 use treering_stats::{
     ALPHA, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding, RoundsNeeded, Scale,
@@ -57,19 +57,18 @@ fn check(family: usize) {
                     let typical = median_typical(&campaigns);
                     failed.push(format!("{setting:?}: told {typical}, and half is enough"));
                 }
-                let count = campaigns.len();
-                // Where most campaigns are told no larger number, nothing is promised.
-                let is_told = |unclear: &&UnclearCampaign| unclear.needed.pessimistic.is_some();
-                if 2 * campaigns.iter().filter(is_told).count() < count {
+                // Nothing is promised to campaigns that are told no larger number.
+                let LargerNumbers { told, settled } =
+                    by_larger_numbers(&mut campaigns, &mut noise);
+                if told < FEWEST_JUDGED {
                     continue;
                 }
-                let settled = settled_by_larger(&mut campaigns, &mut noise);
                 // Of some eighty settings, one misses by more than two deviations of chance.
-                let (enough, deviation) = four_of_five(count);
+                let (enough, deviation) = four_of_five(told);
                 if (settled as f64) < enough - 3.0 * deviation {
-                    failed.push(format!("{setting:?}: {settled} of {count} settled"));
+                    failed.push(format!("{setting:?}: {settled} of {told} settled"));
                 }
-                (all, all_settled) = (all + count, all_settled + settled);
+                (all, all_settled) = (all + told, all_settled + settled);
             }
             println!("{family} {kind:?} {variation}: {all_settled} of {all} settled");
             if (all_settled as f64) < four_of_five(all).0 {

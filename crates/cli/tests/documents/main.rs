@@ -5,6 +5,7 @@
 //! listed in the tables, each with a reason.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod bisection;
 mod blocks;
 mod runs;
 mod tables;

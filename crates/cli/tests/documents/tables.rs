@@ -88,6 +88,7 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("mpirun --oversubscribe --mca", "needs MPI, and originals; tests/cli/drop_ins.rs runs ours"),
     ("cargo vendor --locked vendor", "builds the release and installs it; `make dist` does"),
     ("git bisect run ./judge.sh", "builds and mounts what a reader bisects"),
+    ("git bisect run ../judge.sh", "builds what a reader bisects; bisection.rs has a repository"),
 ];
 
 /// Exit codes of commands whose page names none, identified by a part of their words, with the

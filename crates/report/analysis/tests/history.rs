@@ -4,8 +4,9 @@
 
 use std::convert::Infallible;
 
+use treering_analysis::compare::Gate;
 use treering_analysis::history::{
-    ADJACENT_TRIALS_MAX, DatedTrial, History, HistoryTerms, explain, history,
+    ADJACENT_TRIALS_MAX, DatedTrial, History, HistoryGate, HistoryTerms, explain, history,
 };
 use treering_model::{
     Acknowledgement, Annotation, AnnotationKind, BetterDirection, Ending, Fact, Metric, RunMode,
@@ -191,4 +192,30 @@ fn an_acknowledgement_hides_no_other_change() {
     let later = known(&[(10, 0.8), (14, 0.64)], 12, 0.8);
     let known_ones = later.iter().filter(|(_, is_known)| *is_known).count();
     assert_eq!((later.len(), known_ones), (2, 1), "{later:?}");
+}
+
+/// Sixty days of a rate that varies by 2 %.
+fn sixty_days(level: impl Fn(u32) -> f64) -> History {
+    let rate = |day: u32| 1000.0 * level(day) * (1.0 + f64::from(day * day * 7919 % 1009) / 14_400.0);
+    let values: Vec<f64> = (0..60).map(rate).collect();
+    of_values(&values, Unit::FilesPerSecond, BetterDirection::Higher)
+}
+
+/// Regression: a loss of .2 % a point passed the gate, as no point began a worse level.
+#[test]
+fn the_gate_stops_a_slow_trend_for_the_worse_and_no_step_of_long_ago() {
+    let gate = |smallest_change: f64| HistoryGate { recent: 5, smallest_change };
+    let slow = sixty_days(|day| 1.0 - 0.002 * f64::from(day));
+    let trend = slow.series[0].trend.as_ref().unwrap();
+    assert!(trend.is_worse && trend.index == 0 && trend.p_value < 0.001, "{trend:?}");
+    let (low, high) = trend.interval.unwrap();
+    assert!((low..=high).contains(&0.882), "{trend:?}");
+    assert_eq!(gate(0.0).decide(&slow), Gate::Worse);
+    assert_eq!(gate(0.2).decide(&slow), Gate::Pass, "a smaller change than was asked for");
+    let better = sixty_days(|day| 1.0 + 0.002 * f64::from(day));
+    assert!(better.series[0].trend.as_ref().is_some_and(|trend| !trend.is_worse));
+    assert_eq!(gate(0.0).decide(&better), Gate::Pass);
+    let step = sixty_days(|day| if day < 20 { 1.0 } else { 0.9 });
+    assert_eq!((&step.series[0].trend, step.series[0].shifts.len()), (&None, 1));
+    assert_eq!(gate(0.0).decide(&step), Gate::Pass);
 }

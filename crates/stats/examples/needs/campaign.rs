@@ -2,7 +2,7 @@
 
 use treering_stats::{
     ALPHA, Comparison, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding,
-    LOG_RATIO_RESOLUTION, MOST_ROUNDS, RoundsNeeded, Scale, compare_paired, holm, judge_family,
+    LOG_RATIO_RESOLUTION, RoundsNeeded, Scale, compare_paired, holm, judge_family,
     level_of_next_look, signed_rank_at,
 };
 
@@ -214,15 +214,24 @@ pub(crate) fn settled_by(
     campaigns.iter_mut().map(settled).filter(|settled| *settled).count()
 }
 
-/// Number of the campaigns that their own larger numbers settle. Where that number is above the
-/// largest that is told, this largest one is used.
-pub(crate) fn settled_by_larger(
+/// Campaigns that are told a larger number, and those of them that it settles.
+#[derive(Clone, Copy)]
+pub(crate) struct LargerNumbers {
+    pub(crate) told: usize,
+    pub(crate) settled: usize,
+}
+
+/// Continues each campaign to its own larger number. Where that is above the largest number that is
+/// told, there is none, and the campaign counts neither as told nor as settled.
+pub(crate) fn by_larger_numbers(
     campaigns: &mut [UnclearCampaign],
     noise: &mut SeededNoise,
-) -> usize {
-    let settled = |unclear: &mut UnclearCampaign| {
-        let most = unclear.needed.pessimistic.unwrap_or(MOST_ROUNDS);
-        unclear.campaign.is_settled(most, noise)
-    };
-    campaigns.iter_mut().map(settled).filter(|settled| *settled).count()
+) -> LargerNumbers {
+    let mut all = LargerNumbers { told: 0, settled: 0 };
+    for unclear in campaigns {
+        let Some(most) = unclear.needed.pessimistic else { continue };
+        all.told += 1;
+        all.settled += usize::from(unclear.campaign.is_settled(most, noise));
+    }
+    all
 }

@@ -13,8 +13,8 @@
 mod campaign;
 
 use campaign::{
-    CampaignSetting, EFFECTS, FIRST_ROUNDS, MARGIN, NoiseKind, SeededNoise, UnclearCampaign,
-    VARIATIONS, median_typical, settled_by, settled_by_larger, unclear,
+    CampaignSetting, EFFECTS, FIRST_ROUNDS, LargerNumbers, MARGIN, NoiseKind, SeededNoise,
+    UnclearCampaign, VARIATIONS, by_larger_numbers, median_typical, settled_by, unclear,
 };
 
 /// Metrics corrected together.
@@ -32,8 +32,7 @@ struct NeedsCell {
     /// Median of the typical further rounds, and the fewest that settle four of five.
     typical: u32,
     enough: Option<u32>,
-    /// Campaigns that the larger number settles.
-    settled: usize,
+    larger: LargerNumbers,
 }
 
 impl NeedsCell {
@@ -43,9 +42,9 @@ impl NeedsCell {
             return None;
         }
         let enough = enough(&mut campaigns, noise);
-        let settled = settled_by_larger(&mut campaigns, noise);
+        let larger = by_larger_numbers(&mut campaigns, noise);
         let typical = median_typical(&campaigns) - FIRST_ROUNDS;
-        Some(Self { unclear: campaigns.len(), typical, enough, settled })
+        Some(Self { unclear: campaigns.len(), typical, enough, larger })
     }
 
     /// Typical further rounds over those that are enough.
@@ -73,7 +72,7 @@ fn main() {
     println!("| a run varies by | noise | family | {} |", EFFECTS.map(percent).join(" | "));
     println!("|---|---|---|{}", "---|".repeat(EFFECTS.len()));
     let mut ratios: Vec<f64> = Vec::new();
-    let mut seldom_settled = 0;
+    let (mut judged, mut seldom_settled) = (0, 0);
     for kind in NoiseKind::ALL {
         for variation in VARIATIONS {
             if !format!("{kind:?} {variation}").contains(&part) {
@@ -85,8 +84,11 @@ fn main() {
                     let setting = CampaignSetting { family, kind, variation, effect };
                     NeedsCell::new(setting, begun, &mut SeededNoise(7 + family as u64))
                 });
-                let is_seldom = |cell: &&NeedsCell| cell.settled * 5 < cell.unclear * 4;
-                seldom_settled += cells.iter().flatten().filter(is_seldom).count();
+                let told = cells.iter().flatten().map(|cell| cell.larger);
+                let told = told.filter(|larger| 2 * larger.told >= FEWEST);
+                judged += told.clone().count();
+                let is_seldom = |larger: &LargerNumbers| larger.settled * 5 < larger.told * 4;
+                seldom_settled += told.filter(is_seldom).count();
                 ratios.extend(cells.iter().flatten().filter_map(NeedsCell::ratio));
                 let texts: Vec<String> = cells.iter().map(|cell| text(cell.as_ref())).collect();
                 println!("| {variation} | {kind:?} | {family} | {} |", texts.join(" | "));
@@ -97,18 +99,25 @@ fn main() {
     let above = ratios.iter().filter(|ratio| **ratio > 2.0).count();
     let largest = ratios.last().unwrap();
     println!("\n{} cells, largest ratio {largest:.1}, above 2: {above}", ratios.len());
-    println!("cells in which the larger number settles fewer than four of five: {seldom_settled}");
+    println!(
+        "the larger number settles fewer than four of five in {seldom_settled} of {judged} cells"
+    );
 }
 
 fn percent(effect: f64) -> String {
     format!("{:.1} %", 100.0 * (effect * MARGIN.ln_1p()).exp_m1())
 }
 
-/// Table cell: further rounds that suffice typically and nearly always, the share of campaigns
-/// settled by the latter, and the number of campaigns.
+/// Table cell: further rounds that are told typically and that are enough, the share of campaigns
+/// settled by the larger number, and the number of campaigns that are told one, and that are not.
 fn text(cell: Option<&NeedsCell>) -> String {
     let Some(cell) = cell else { return "–".to_owned() };
     let enough = cell.enough.map_or_else(|| "?".to_owned(), |enough| enough.to_string());
-    let share = 100 * cell.settled / cell.unclear;
-    format!("{} of {enough}; {share} of {}", cell.typical, cell.unclear)
+    let LargerNumbers { told, settled } = cell.larger;
+    let share = if told > 0 { (100 * settled / told).to_string() } else { "–".to_owned() };
+    let untold = match cell.unclear - told {
+        0 => String::new(),
+        untold => format!(" + {untold}"),
+    };
+    format!("{} of {enough}; {share} of {told}{untold}", cell.typical)
 }

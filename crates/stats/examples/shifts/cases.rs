@@ -46,6 +46,11 @@ pub(crate) enum Shape {
         starts: &'static [usize],
         ratio: f64,
     },
+    /// The level changes by this ratio with each point, from this share of the series on.
+    Ramp {
+        ratio: f64,
+        from: f64,
+    },
     /// A different level for the last `length` points.
     Tail {
         length: usize,
@@ -89,6 +94,9 @@ impl Case {
         };
         let shape = match self.shape {
             Shape::Flat => String::new(),
+            Shape::Ramp { ratio, from } => {
+                format!(", CoV {}, x {ratio} a point from {from} on", self.cov)
+            }
             Shape::Step { ratio } => format!(", CoV {}, x {ratio}", self.cov),
             Shape::Bump { length, .. } => format!(", CoV {}, {length} points", self.cov),
             Shape::Turns { starts, ratio } => {
@@ -124,7 +132,7 @@ impl Case {
             _ => {}
         }
         let (mut edges, ratio) = match self.shape {
-            Shape::Flat => (Vec::new(), 1.0),
+            Shape::Flat | Shape::Ramp { .. } => (Vec::new(), 1.0),
             Shape::Step { ratio } => (vec![points / 2], ratio),
             Shape::Bump { length, ratio } => (vec![points / 3, points / 3 + length], ratio),
             Shape::Turns { starts, ratio } => (starts.to_vec(), ratio),
@@ -134,6 +142,10 @@ impl Case {
         for (place, value) in values.iter_mut().enumerate() {
             if edges.iter().filter(|edge| **edge <= place).count() % 2 == 1 {
                 *value += ratio.ln() / self.cov;
+            }
+            if let Shape::Ramp { ratio, from } = self.shape {
+                let moved = (place as f64 - from * points as f64).max(0.0);
+                *value += moved * ratio.ln() / self.cov;
             }
             *value *= self.cov;
         }

@@ -22,7 +22,7 @@ mod noise;
 use cases::{Case, Scatter, Shape};
 use methods::Method;
 use noise::RandomSource;
-use treering_stats::{HistoryPoint, SHIFT_PLAN, history_memory, level_shifts};
+use treering_stats::{HistoryPoint, SHIFT_PLAN, history_memory, lasting_trend, level_shifts};
 
 /// Number of simulated series of each kind.
 const SERIES: usize = 600;
@@ -215,6 +215,44 @@ fn turn_cases() -> Vec<Case> {
         .to_vec()
 }
 
+/// Prints how many series have a trend that goes on: quiet ones, some with steps, and slow changes.
+fn trends() {
+    println!("\nWith a trend that goes on, %\n\n| series | with a trend |\n|---|---|");
+    let shaped = |shape, case: Case| Case { shape, cov: 0.02, ..case };
+    let normal = |points| Case::quiet(points, Scatter::Normal);
+    let steps = [1.01, 1.02, 1.03, 1.05, 1.1].map(|ratio| Shape::Step { ratio });
+    let bump = Shape::Bump { length: 20, ratio: 1.06 };
+    let turns = Shape::Turns { starts: &[20, 40], ratio: 1.06 };
+    let ramp = |(ratio, from)| {
+        let scatters = [Scatter::Normal, Scatter::HeavyTailed, Scatter::Memory(0.5)];
+        let lengths = move |points| {
+            scatters.map(|scatter| shaped(Shape::Ramp { ratio, from }, Case::quiet(points, scatter)))
+        };
+        [30, 60, 100].into_iter().flat_map(lengths)
+    };
+    let ramps = [(1.001, 0.0), (1.002, 0.0), (1.004, 0.0), (1.002, 0.5), (1.004, 0.5)];
+    let cases = quiet()
+        .into_iter()
+        .chain([30, 60].into_iter().flat_map(|points| {
+            steps.into_iter().chain([bump, turns]).map(move |shape| shaped(shape, normal(points)))
+        }))
+        .chain(ramps.into_iter().flat_map(ramp));
+    for case in cases {
+        let has_trend = |seed: &u64| has_trend(&case.draw(*seed).values);
+        let found = (0..SERIES as u64).filter(has_trend).count();
+        println!("| {} | {} |", case.name(), percent(found, SERIES));
+    }
+}
+
+/// True if a series of its own has a trend at the level of the history.
+fn has_trend(values: &[f64]) -> bool {
+    let point = |value: &f64| HistoryPoint { value: *value, standard_error: 0.0 };
+    let points: Vec<HistoryPoint> = values.iter().map(point).collect();
+    let shifts = level_shifts(&points, &SHIFT_PLAN).unwrap_or_default();
+    let starts: Vec<usize> = shifts.iter().map(|shift| shift.index).collect();
+    lasting_trend(&points, &starts, 0.01).is_ok_and(|trend| trend.is_some())
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.as_slice() {
@@ -237,6 +275,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     table("Several steps: edges found, %", &turn_cases(), ShiftScore::found_percent);
     table("A step of 10 % among outliers: found, %", &wild_cases(), ShiftScore::found_percent);
     table("Outliers without a step: with a shift, %", &wild_quiet(), ShiftScore::alarm_percent);
+    trends();
     alarms_over_looks();
     detected_autocorrelation();
     Ok(())

@@ -4,6 +4,7 @@ pub(crate) mod bounded_cost;
 pub(crate) mod change_point;
 pub(crate) mod heat;
 pub(crate) mod knee;
+pub(crate) mod lasting_trend;
 pub(crate) mod level_shift;
 pub(crate) mod ljung_box;
 pub(crate) mod mann_kendall;

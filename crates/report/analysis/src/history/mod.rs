@@ -16,7 +16,8 @@ use std::ops::Range;
 use treering_model::{BetterDirection, RunMode, Trial, TrialId, Unit};
 use treering_stats::{
     ChangePointPlan, HistoryPoint, NOISE_PLAN, NewestPoint, SHIFT_PLAN, SeriesMemory, ShiftPlan,
-    StatsError, history_memory, level_shifts, newest_differs, noise_shift, points_to_decide,
+    StatsError, history_memory, lasting_trend, level_shifts, newest_differs, noise_shift,
+    points_to_decide,
 };
 
 pub use acknowledged::{KnownChange, acknowledgement};
@@ -32,6 +33,8 @@ pub const FEWEST_POINTS: usize = 6;
 const PERMUTATIONS_EACH: usize = 200;
 /// Largest p-value at which the newest point is suspect, in one series.
 const SUSPECT_ALPHA: f64 = 0.03;
+/// Largest p-value of a trend, in one series.
+const TREND_ALPHA: f64 = 0.01;
 /// Maximum number of simulated further points to find how many would decide about a suspect.
 const MOST_FURTHER_POINTS: usize = 30;
 /// Maximum number of trials on each side of a change whose facts are compared, since a level may
@@ -90,6 +93,8 @@ pub struct HistorySeries {
     pub environment: Vec<EnvironmentChange>,
     /// Newest point, if it is out of line with its level.
     pub suspect: Option<SuspectPoint>,
+    /// Trend that goes on to the newest point, if there is one.
+    pub trend: Option<HistoryTrend>,
     /// Change of the scatter between points, if there is one.
     pub noise: Option<NoiseChange>,
     /// Correlation of neighbouring points, which causes false changes; `None` for series that are
@@ -179,6 +184,23 @@ pub struct SuspectPoint {
     pub points_needed: Option<usize>,
 }
 
+/// Trend: a level that moves with each point, up to the newest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistoryTrend {
+    /// Index of its first point, from 0.
+    pub index: usize,
+    /// The line at its first and at the newest point, in the unit of the series.
+    pub levels: (f64, f64),
+    /// Ratio of both; infinite if the first is zero.
+    pub ratio: f64,
+    /// 95 % confidence interval of `ratio`.
+    pub interval: Option<(f64, f64)>,
+    /// p-value of the slope for points that are correlated as these are.
+    pub p_value: f64,
+    /// True when the newer points are worse.
+    pub is_worse: bool,
+}
+
 /// A change of the scatter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoiseChange {
@@ -238,6 +260,7 @@ fn series(
         shifts: Vec::new(),
         environment: Vec::new(),
         suspect: None,
+        trend: None,
         noise: None,
         memory: None,
     };
@@ -308,6 +331,8 @@ fn judge(
         })
     };
     series.suspect = newest.map(suspect).transpose()?;
+    series.trend = trend(points, &starts, scale, judged)?
+        .map(|trend| HistoryTrend { is_worse: is_worse(trend.levels.1 - trend.levels.0), ..trend });
     // With this number of permutations, the smallest possible p is far below the significance
     // level.
     let permutations = NOISE_PLAN.permutations.max(PERMUTATIONS_EACH * judged);
@@ -318,6 +343,30 @@ fn judge(
     series.memory = history_memory(points, &starts);
     series.shifts = shifts;
     Ok(())
+}
+
+/// Trend of the points, in which levels begin at `starts`; its direction is for the caller.
+fn trend(
+    points: &[HistoryPoint],
+    starts: &[usize],
+    scale: SeriesScale,
+    judged: usize,
+) -> Result<Option<HistoryTrend>, StatsError> {
+    let found = lasting_trend(points, starts, TREND_ALPHA / judged as f64)?;
+    let trend = found.map(|trend| {
+        let (first, last) = trend.ends;
+        let ratio = |change: f64| scale.ratio(first, first + change, trend.interval);
+        let interval = trend.interval.map(|change| (ratio(change.low), ratio(change.high)));
+        HistoryTrend {
+            index: trend.start,
+            levels: (scale.value(first), scale.value(last)),
+            ratio: ratio(trend.change()),
+            interval: interval.filter(|(low, _)| low.is_finite()),
+            p_value: trend.p_value,
+            is_worse: false,
+        }
+    });
+    Ok(trend)
 }
 
 /// Trials on both sides of a change; if many, [`ADJACENT_TRIALS_MAX`] evenly spread over the level.

@@ -10,7 +10,9 @@ use treering_model::{BetterDirection, RunMode, Unit};
 use super::notable::{NotableReason, NotableSeries};
 use crate::charts::{SparkChange, SparkValues};
 use crate::escape::visible;
-use crate::pages::history::{HistoryView, shift_change, suspect_change, title, value};
+use crate::pages::history::{
+    HistoryView, shift_change, suspect_change, title, trend_change, value,
+};
 
 /// Maximum number of cells; in a larger store only the most notable rows are drawn.
 const MOST_CELLS: usize = 1200;
@@ -242,7 +244,10 @@ fn badge(cell: &NotableSeries<'_>) -> Markup {
     let change = cell.shift.map_or_else(String::new, |shift| shift_change(series, shift));
     let suspect = series.suspect.as_ref();
     let suspect = suspect.map_or_else(String::new, |suspect| suspect_change(series, suspect));
+    let trend = series.trend.as_ref();
+    let trend = trend.map_or_else(String::new, |trend| trend_change(series, trend));
     match cell.reason {
+        NotableReason::SlowlyWorse => html! { span class="tone bad" { "▼ slowly " (trend) } },
         NotableReason::Worse => html! { span class="tone bad" { "▼ " (change) } },
         NotableReason::Better => html! { span class="tone good" { "▲ " (change) } },
         NotableReason::SuspectWorse | NotableReason::SuspectBetter => {

@@ -8,7 +8,7 @@ use treering_analysis::history::{FEWEST_POINTS, History, HistorySeries, LevelShi
 
 use super::Overview;
 use crate::escape::visible;
-use crate::pages::history::{shift_change, suspect_change, title};
+use crate::pages::history::{shift_change, suspect_change, title, trend_change};
 
 /// Maximum number of series named above the matrix.
 const SERIES_NAMED_MAX: usize = 8;
@@ -22,6 +22,7 @@ pub(super) enum NotableReason {
     Better,
     SuspectBetter,
     SuspectWorse,
+    SlowlyWorse,
     Worse,
 }
 
@@ -49,17 +50,22 @@ impl<'h> NotableSeries<'h> {
             left.0.cmp(&right.0).then(left.1.total_cmp(&right.1))
         };
         let shift = series.shifts.iter().filter(is_recent).max_by(worst);
-        let (reason, shift, ratio) = match (shift, &series.suspect) {
-            (Some(shift), _) if shift.is_worse => (NotableReason::Worse, Some(shift), shift.ratio),
-            (_, Some(suspect)) if suspect.is_worse => {
+        let trend = series.trend.as_ref().filter(|trend| trend.is_worse);
+        let worsening = trend.map(|trend| trend.ratio);
+        let (reason, shift, ratio) = match (shift, worsening, &series.suspect) {
+            (Some(shift), _, _) if shift.is_worse => {
+                (NotableReason::Worse, Some(shift), shift.ratio)
+            }
+            (_, Some(ratio), _) => (NotableReason::SlowlyWorse, None, ratio),
+            (_, None, Some(suspect)) if suspect.is_worse => {
                 (NotableReason::SuspectWorse, None, suspect.ratio)
             }
-            (Some(shift), _) => (NotableReason::Better, Some(shift), shift.ratio),
-            (None, Some(suspect)) => (NotableReason::SuspectBetter, None, suspect.ratio),
-            (None, None) if series.points.len() < FEWEST_POINTS => {
+            (Some(shift), None, _) => (NotableReason::Better, Some(shift), shift.ratio),
+            (None, None, Some(suspect)) => (NotableReason::SuspectBetter, None, suspect.ratio),
+            (None, None, None) if series.points.len() < FEWEST_POINTS => {
                 (NotableReason::TooShort, None, 1.0)
             }
-            (None, None) => match series.shifts.last() {
+            (None, None, None) => match series.shifts.last() {
                 Some(shift) => (NotableReason::ChangedEarlier, Some(shift), shift.ratio),
                 None => (NotableReason::Steady, None, 1.0),
             },
@@ -94,6 +100,11 @@ impl<'h> NotableSeries<'h> {
             (NotableReason::Steady, _) => "no change of level".to_owned(),
             (NotableReason::SuspectWorse | NotableReason::SuspectBetter, _) => {
                 format!("{newest} is out of line ({})", suspect())
+            }
+            (NotableReason::SlowlyWorse, _) => {
+                let of_series = |trend| trend_change(self.series, trend);
+                let change = self.series.trend.as_ref().map_or_else(String::new, of_series);
+                format!("slowly worse, point by point ({change})")
             }
             (_, Some(shift)) => of_shift(shift),
             (_, None) => String::new(),
@@ -141,6 +152,10 @@ pub(super) fn sentence(overview: &Overview<'_>, notable: &[NotableSeries<'_>]) -
     );
     if suspect > 0 {
         text += &format!(" The newest point of {suspect} is out of line with its level.");
+    }
+    let slowly = count(&[NotableReason::SlowlyWorse]);
+    if slowly > 0 {
+        text += &format!(" {slowly} slowly worse, point by point.");
     }
     if judged < notable.len() {
         text += &format!(

@@ -143,6 +143,7 @@ fn a_history_by_date_has_dates_below_it_at_their_distances() {
         shifts: Vec::new(),
         environment: Vec::new(),
         suspect: None,
+        trend: None,
         noise: None,
         memory: None,
     };

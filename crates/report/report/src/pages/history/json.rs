@@ -33,6 +33,7 @@ struct SeriesData<'h> {
     changes: Vec<ChangeData<'h>>,
     environment: Vec<EnvironmentData<'h>>,
     suspect: Option<SuspectData>,
+    trend: Option<TrendData>,
     noise: Option<NoiseData>,
     has_memory: bool,
     memory_seen_from: Option<f64>,
@@ -83,6 +84,16 @@ struct SuspectData {
     p_value: f64,
     worse: bool,
     points_needed: Option<usize>,
+}
+
+#[derive(Debug, Serialize)]
+struct TrendData {
+    point: usize,
+    levels: (f64, f64),
+    ratio: Option<f64>,
+    interval: Option<(f64, f64)>,
+    p_value: f64,
+    worse: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -153,6 +164,14 @@ impl<'h> SeriesData<'h> {
                 p_value: suspect.p_value,
                 worse: suspect.is_worse,
                 points_needed: suspect.points_needed,
+            }),
+            trend: series.trend.as_ref().map(|trend| TrendData {
+                point: trend.index,
+                levels: trend.levels,
+                ratio: finite(trend.ratio),
+                interval: trend.interval,
+                p_value: trend.p_value,
+                worse: trend.is_worse,
             }),
             noise: series
                 .noise

@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use treering_analysis::history::{
-    ChangedFact, EnvironmentChange, FEWEST_POINTS, History, HistorySeries, KnownChange, LevelShift,
-    SeriesPoint, SuspectPoint,
+    ChangedFact, EnvironmentChange, FEWEST_POINTS, History, HistorySeries, HistoryTrend, KnownChange,
+    LevelShift, SeriesPoint, SuspectPoint,
 };
 use treering_model::Unit;
 use treering_stats::SeriesMemory;
@@ -84,7 +84,9 @@ pub fn page(history: &History, view: &HistoryView<'_>) -> Report {
 /// others.
 fn drawn(history: &History) -> (Vec<&HistorySeries>, Vec<&HistorySeries>) {
     let series = || history.series.iter();
-    let changed = |one: &&HistorySeries| !one.shifts.is_empty() || one.suspect.is_some();
+    let changed = |one: &&HistorySeries| {
+        !one.shifts.is_empty() || one.suspect.is_some() || one.trend.is_some()
+    };
     let mut opening: Vec<&HistorySeries> = series().filter(changed).take(OPENING).collect();
     let few = series().take(OPENING);
     for one in few {
@@ -204,6 +206,7 @@ pub(crate) fn sentences(series: &HistorySeries) -> Vec<String> {
         }
         sentences.push(text + ".");
     }
+    sentences.extend(series.trend.as_ref().map(|trend| trend_sentence(series, trend)));
     if let (Some(suspect), Some(newest)) = (&series.suspect, series.points.last()) {
         let needed = match suspect.points_needed {
             Some(1) => "1 more point like it tells".to_owned(),
@@ -227,6 +230,28 @@ pub(crate) fn sentences(series: &HistorySeries) -> Vec<String> {
         ));
     }
     sentences
+}
+
+/// Sentence about a trend: `fs_mark, files per second: slowly worse since 2026-11-03 …`.
+fn trend_sentence(series: &HistorySeries, trend: &HistoryTrend) -> String {
+    let interval = trend.interval.map_or_else(String::new, |(low, high)| {
+        format!(", interval {} to {}", percent(low), percent(high))
+    });
+    let has_levels = series.shifts.iter().any(|shift| shift.index > trend.index);
+    format!(
+        "{}: slowly {} since {}, point by point ({} over {} points{interval}){}.",
+        title(series),
+        if trend.is_worse { "worse" } else { "better" },
+        series.points[trend.index].key,
+        trend_change(series, trend),
+        series.points.len() - trend.index,
+        if has_levels { "; levels that begin later are parts of it" } else { "" }
+    )
+}
+
+/// Formats the whole change of a trend.
+pub(crate) fn trend_change(series: &HistorySeries, trend: &HistoryTrend) -> String {
+    level_change(trend.ratio, trend.levels, series.unit)
 }
 
 /// Words for a change of scatter: `scatter 3.1 times as much`.
@@ -274,11 +299,14 @@ fn finding(series: &HistorySeries) -> Cell {
         return Cell::text("too short");
     }
     let newest = series.suspect.as_ref().map(|suspect| suspect.is_worse);
+    let trend = series.trend.as_ref().map(|trend| trend.is_worse);
     match (series.shifts.last(), newest) {
         (_, Some(_)) => Cell::toned("suspect", Tone::Caution),
+        (_, None) if trend == Some(true) => Cell::toned("slowly worse", Tone::Bad),
         (Some(shift), None) if shift.known.is_some() => Cell::text("known"),
         (Some(shift), None) if shift.is_worse => Cell::toned("worse", Tone::Bad),
         (Some(_), None) => Cell::toned("better", Tone::Good),
+        (None, None) if trend.is_some() => Cell::toned("slowly better", Tone::Good),
         (None, None) => Cell::text("steady"),
     }
 }
@@ -523,6 +551,7 @@ mod tests {
                 shifts: Vec::new(),
                 environment: changes.map(change).to_vec(),
                 suspect: None,
+                trend: None,
                 noise: None,
                 memory: None,
             }
