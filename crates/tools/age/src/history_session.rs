@@ -192,16 +192,18 @@ impl ReplayScript {
                 return create(io, &c_string(path), CreateHow::Exclusive, data, false);
             }
             FilesystemChange::Replace { path, bytes, is_synced } => {
-                let (new, name) = (c_string(&beside(path)), c_string(path));
+                let new = c_string(&beside(path));
                 let data = (DataMode::Written, *bytes);
                 let wrote = create(io, &new, CreateHow::Exclusive, data, *is_synced)?;
                 if matches!(wrote, WriteOutcome::All) {
-                    io.rename(ROOT_DIR, &new, ROOT_DIR, &name)?;
+                    within(io, path, |io, dir, name| {
+                        io.rename(dir, &c_string(&beside(name.as_bytes())), dir, name)
+                    })?;
                 }
                 return Ok(wrote);
             }
             FilesystemChange::Append { path, from, bytes } => {
-                io.open(ROOT_DIR, &c_string(path), OpenHow::Write, FILE)?;
+                io.open(ROOT_DIR, &c_string(path), OpenHow::Append, FILE)?;
                 let wrote = write(io, *from, *bytes)?;
                 io.close(FILE)?;
                 return Ok(wrote);

@@ -368,6 +368,9 @@ impl Job for AgeJob {
                     .hint("begin anew, without --resume")
             });
         }
+        if let OperationSource::Model(model) = &self.by {
+            model.refuse_too_many_files(self.live_bytes(facts))?;
+        }
         refuse_existing(facts, |name| name == ROOT)?;
         Ok(not_fresh(facts).into_iter().collect())
     }
