@@ -72,6 +72,12 @@ pub(crate) struct ExtractArgs {
     /// The last commit; its first parents are followed to the beginning.
     #[arg(long, default_value = "HEAD", value_name = "REVISION")]
     pub(crate) revision: String,
+    /// Also what git itself writes: each commit is pulled into a repository in TMPDIR.
+    #[arg(long)]
+    pub(crate) with_git: bool,
+    /// With --with-git: collect garbage from so many loose objects on, as `gc.auto`; 0 never.
+    #[arg(long, value_name = "OBJECTS", default_value_t = 6700, requires = "with_git")]
+    pub(crate) gc_auto: u64,
 }
 
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use treering_age::{
     AgeWorkload, MeasuredDirectory, MeasuredTree, ResumedAging, measured_profile, profile_text,
     profiles, steps_of,
 };
-use treering_conduct::extract_history;
+use treering_conduct::{PullTerms, extract_history};
 use treering_conduct::trial::TrialOutcome;
 use treering_lab::OwnedDirectory;
 use treering_model::nearest::suggestion;
@@ -35,6 +35,9 @@ use crate::failure::Failure;
 use crate::storage::{failure, open_results, place_at};
 use crate::terminal::Terminal;
 
+/// Number of commits pulled after which an extraction says how many there were.
+const PULLS_TOLD: u64 = 1000;
+
 /// Runs a subcommand of `treering age`.
 pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let usage = |error: clap::Error| Failure::usage(error.to_string());
@@ -43,7 +46,17 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Some(AgeVerb::Show(args)) => show(&args.name),
         Some(AgeVerb::Profile(args)) => profile(&args),
         Some(AgeVerb::Extract(args)) => {
-            let history = extract_history(&args.repository, &args.revision)?;
+            let terms = PullTerms {
+                gc_auto: args.gc_auto,
+                temporary_dir: &std::env::temp_dir(),
+                progress: &|pulled| {
+                    if pulled.is_multiple_of(PULLS_TOLD) {
+                        say(&format!("{pulled} commits pulled"));
+                    }
+                },
+            };
+            let pulls = args.with_git.then_some(&terms);
+            let history = extract_history(&args.repository, &args.revision, pulls)?;
             output::with_writer(args.output.as_deref(), |out| out.write_all(&history))?;
             Ok(ExitCode::SUCCESS)
         }

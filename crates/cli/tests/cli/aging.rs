@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use treering_model::{CautionCode, Ending, Trial};
 use treering_store::{Access, Filter, Store};
-use treering_testkit::{LoopFs, Program, require_loop_fs, require_root, temp_dir, tree_of};
+use treering_testkit::{FinishedCommand, LoopFs, Program, require_loop_fs, require_root, temp_dir, tree_of};
 
 use crate::program;
 use crate::trial::last;
@@ -540,6 +540,52 @@ fn an_extracted_history_is_replayed_without_its_repository() {
     program.run(words).ends_with(2).complains("history:3: not a path");
     program.run(["age", "extract", "/nowhere/at/all"]).ends_with(2).complains("repository");
     program.run(["age", "extract", target, "--revision=--all"]).ends_with(2);
+}
+
+#[test]
+fn a_history_with_git_leaves_what_pulls_with_collected_garbage_leave() {
+    let program = program();
+    let place = temp_dir();
+    let at = |name: &str| place.path().join(name);
+    for name in ["source", "target", "tmp"] {
+        fs::create_dir(at(name)).unwrap();
+    }
+    repository(&at("source"), 30);
+    let (file, source, target) = (at("history"), at("source"), at("target"));
+    let [file, source, target] = [&file, &source, &target].map(|path| path.to_str().unwrap());
+    let words = ["age", "extract", source, "-o", file, "--with-git", "--gc-auto", "100"];
+    let mut extract = program.command(words);
+    extract.env("TMPDIR", at("tmp"));
+    FinishedCommand::run(&mut extract).ends_with(0);
+    assert_eq!(fs::read_dir(at("tmp")).unwrap().count(), 0);
+    let words = ["age", target, "-p", "source-history", "--history", file, "--quiet"];
+    program.run(words.iter().chain(&["--fast-forward"])).ends_with(2).complains("--fast-forward");
+    program.run(words).ends_with(0);
+    assert_eq!(last(&program).fact("age.operations"), Some("36"));
+    // The same pulls, by git.
+    let settings = "[gc]\nauto = 100\nautoDetach = false\n[maintenance]\nautoDetach = false\n\
+                    [pack]\nthreads = 1\n[user]\nname = treering\nemail = treering@localhost\n";
+    fs::write(at("settings"), settings).unwrap();
+    let pulled = at("pulled");
+    let git = |words: &[&str]| {
+        let mut command = Command::new("git");
+        command.args(words).env("GIT_CONFIG_NOSYSTEM", "1");
+        command.env("GIT_CONFIG_GLOBAL", at("settings"));
+        FinishedCommand::run(&mut command).ends_with(0).stdout
+    };
+    let into = pulled.to_str().unwrap();
+    git(&["init", "-q", "--template=", "--initial-branch=main", into]);
+    let commits = git(&["-C", source, "rev-list", "--reverse", "--first-parent", "main"]);
+    for commit in commits.lines() {
+        let from = format!("{source}/.git");
+        git(&["-C", into, "pull", "--quiet", "--no-edit", "--ff-only", &from, commit]);
+    }
+    let wanted: BTreeMap<_, _> =
+        tree_of(&pulled).into_iter().filter(|(path, _)| path != "link").collect();
+    let existing: BTreeMap<_, _> = tree_of(&Path::new(target).join("age-0")).into_iter().collect();
+    assert!(wanted.keys().any(|path| path.ends_with(".pack")), "{wanted:?}");
+    assert!(wanted.keys().any(|path| path.starts_with(".git/objects/0")), "{wanted:?}");
+    assert_eq!(existing, wanted);
 }
 
 #[test]

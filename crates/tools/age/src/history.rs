@@ -1,6 +1,8 @@
 //! Histories: changes of a repository's commits to its tree, as a text that needs no repository.
 //!
 //! Line formats: `step` begins a commit, `w BYTES PATH` writes a whole file, `d PATH` deletes one.
+//! Version 2 also has what git itself writes: `r BYTES PATH` writes a file under another name and
+//! renames it, `s BYTES PATH` does that with an fsync before the rename, `a BYTES PATH` appends.
 //! Bytes of a path that are not printable ASCII, and `%`, are written as `%XX`. The file is
 //! untrusted: it is read once to its end, and every change must fit the tree before it.
 
@@ -9,8 +11,10 @@ use std::fmt::Write as _;
 
 use treering_script::{ConfigError, path_components};
 
-/// First line of a history.
+/// First line of a history of files that are written whole and deleted.
 const HEAD: &[u8] = b"treering history 1";
+/// First line of a history that has what git itself writes, too; as long as the other.
+const HEAD_WITH_GIT: &[u8] = b"treering history 2";
 /// Largest accepted history, in bytes.
 pub(super) const BYTES_MAX: u64 = 1 << 30;
 /// Longest accepted path, in bytes, so that the kernel accepts it beneath a target.
@@ -25,26 +29,57 @@ pub enum CommitChange {
     Write(u64, Vec<u8>),
     /// Deletes a file.
     Delete(Vec<u8>),
+    /// Writes a file of this size under another name and renames it to its own, over any old one.
+    Replace(u64, Vec<u8>),
+    /// Does what `Replace` does, with an fsync before the rename.
+    ReplaceSynced(u64, Vec<u8>),
+    /// Appends this many bytes to a file.
+    Append(u64, Vec<u8>),
 }
 
-/// Formats a commit. Deletions come first, as git deletes files before it writes.
+impl CommitChange {
+    fn path(&self) -> &[u8] {
+        match self {
+            Self::Write(_, path)
+            | Self::Delete(path)
+            | Self::Replace(_, path)
+            | Self::ReplaceSynced(_, path)
+            | Self::Append(_, path) => path,
+        }
+    }
+
+    /// Number of bytes that it writes.
+    fn written_bytes(&self) -> u64 {
+        match self {
+            Self::Write(bytes, _)
+            | Self::Replace(bytes, _)
+            | Self::ReplaceSynced(bytes, _)
+            | Self::Append(bytes, _) => *bytes,
+            Self::Delete(_) => 0,
+        }
+    }
+}
+
+/// Formats a commit, with its changes in their order.
 pub fn history_step(changes: &[CommitChange]) -> String {
     let mut text = String::from("step\n");
-    let gone = changes.iter().filter(|change| matches!(change, CommitChange::Delete(_)));
-    let come = changes.iter().filter(|change| matches!(change, CommitChange::Write(..)));
-    for change in gone.chain(come) {
+    for change in changes {
+        let path = escaped(change.path());
         // Writing to a string does not fail.
         let _ = match change {
-            CommitChange::Write(bytes, path) => writeln!(text, "w {bytes} {}", escaped(path)),
-            CommitChange::Delete(path) => writeln!(text, "d {}", escaped(path)),
+            CommitChange::Write(bytes, _) => writeln!(text, "w {bytes} {path}"),
+            CommitChange::Delete(_) => writeln!(text, "d {path}"),
+            CommitChange::Replace(bytes, _) => writeln!(text, "r {bytes} {path}"),
+            CommitChange::ReplaceSynced(bytes, _) => writeln!(text, "s {bytes} {path}"),
+            CommitChange::Append(bytes, _) => writeln!(text, "a {bytes} {path}"),
         };
     }
     text
 }
 
 /// First line of a history, with its newline.
-pub fn history_head() -> String {
-    format!("{}\n", String::from_utf8_lossy(HEAD))
+pub fn history_head(has_git: bool) -> String {
+    format!("{}\n", String::from_utf8_lossy(if has_git { HEAD_WITH_GIT } else { HEAD }))
 }
 
 /// Checks that a text is a history that can be replayed, and returns it.
@@ -90,6 +125,18 @@ pub(super) enum FilesystemChange {
     Create(Vec<u8>, u64),
     Unlink(Vec<u8>),
     RemoveDir(Vec<u8>),
+    /// Writes a file under another name, syncs it if asked for, and renames it.
+    Replace {
+        path: Vec<u8>,
+        bytes: u64,
+        is_synced: bool,
+    },
+    /// Appends bytes behind those that the file has.
+    Append {
+        path: Vec<u8>,
+        from: u64,
+        bytes: u64,
+    },
 }
 
 /// Tree after a number of changes.
@@ -98,6 +145,11 @@ struct ReplayTree {
     files: HashMap<Vec<u8>, u64>,
     /// Directories with their number of entries.
     dirs: HashMap<Vec<u8>, u64>,
+}
+
+/// Name under which a file is written before it is renamed: that of git's lock.
+pub(super) fn beside(path: &[u8]) -> Vec<u8> {
+    [path, b".lock"].concat()
 }
 
 fn parent(path: &[u8]) -> Option<&[u8]> {
@@ -127,8 +179,38 @@ impl ReplayTree {
                 effects.push(FilesystemChange::Unlink(path.clone()));
                 self.leave(&path, &mut effects);
             }
+            CommitChange::Replace(bytes, path) => {
+                self.replace(path, bytes, false, &mut effects)?;
+            }
+            CommitChange::ReplaceSynced(bytes, path) => {
+                self.replace(path, bytes, true, &mut effects)?;
+            }
+            CommitChange::Append(bytes, path) => {
+                let old = self.files.get_mut(&path)?;
+                let from = *old;
+                *old = from.checked_add(bytes).filter(|bytes| *bytes <= FILE_BYTES_MAX)?;
+                effects.push(FilesystemChange::Append { path, from, bytes });
+            }
         }
         Some(effects)
+    }
+
+    /// Replaces a file by another; `None` if a directory has its name.
+    fn replace(
+        &mut self,
+        path: Vec<u8>,
+        bytes: u64,
+        is_synced: bool,
+        effects: &mut Vec<FilesystemChange>,
+    ) -> Option<()> {
+        if self.dirs.contains_key(&path) || self.files.contains_key(&beside(&path)) {
+            return None;
+        }
+        if self.files.insert(path.clone(), bytes).is_none() {
+            self.enter(&path, effects)?;
+        }
+        effects.push(FilesystemChange::Replace { path, bytes, is_synced });
+        Some(())
     }
 
     /// Counts a new entry in its directory; missing directories are made, upper ones first.
@@ -181,11 +263,13 @@ pub(super) struct History {
     pub(super) made_dirs: u64,
     pub(super) written_files: u64,
     pub(super) written_bytes: u64,
+    /// True if the history has what git itself writes: changes of files that are not written whole.
+    pub(super) has_git: bool,
 }
 
 impl History {
     /// Fate of each file written by the first `steps` commits, in order: true if they delete or
-    /// replace it later.
+    /// replace it later. The history must be of files written whole.
     pub(super) fn fates(&self, steps: u64) -> Vec<bool> {
         let (mut goes, mut last) = (Vec::new(), HashMap::new());
         let mut begun = 0;
@@ -204,7 +288,7 @@ impl History {
                     last.insert(path, goes.len() - 1)
                 }
                 Ok(Some(HistoryLine::Change(CommitChange::Delete(path)))) => last.remove(&path),
-                Ok(None) | Err(_) => None,
+                Ok(Some(HistoryLine::Change(_)) | None) | Err(_) => None,
             };
             if let Some(before) = before {
                 goes[before] = true;
@@ -227,12 +311,13 @@ impl History {
             made_dirs: 0,
             written_files: 0,
             written_bytes: 0,
+            has_git: text.starts_with(HEAD_WITH_GIT),
         };
         let (mut tree, mut live_bytes) = (ReplayTree::default(), 0u64);
         for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
             if number == 0 {
-                if line != HEAD {
-                    return Err(wrong(0, "not a history of commits"));
+                if line != HEAD && line != HEAD_WITH_GIT {
+                    return Err(wrong(0, "not a history of commits, of version 1 or 2"));
                 }
                 continue;
             }
@@ -246,22 +331,26 @@ impl History {
             if history.steps == 0 {
                 return Err(wrong(number, "a change before the first `step`"));
             }
-            let before = match &change {
-                CommitChange::Write(_, path) | CommitChange::Delete(path) => {
-                    tree.files.get(path).copied()
-                }
-            };
-            let after = if let CommitChange::Write(bytes, _) = &change { *bytes } else { 0 };
-            let effects = tree.apply(change);
+            let is_whole = matches!(change, CommitChange::Write(..) | CommitChange::Delete(_));
+            if !is_whole && !history.has_git {
+                return Err(wrong(number, "a history of version 1 has only `w` and `d`"));
+            }
+            let size = |tree: &ReplayTree| tree.files.get(change.path()).copied().unwrap_or(0);
+            let (before, written) = (size(&tree), change.written_bytes());
+            let effects = tree.apply(change.clone());
             let effects =
                 effects.ok_or_else(|| wrong(number, "it does not fit the tree before"))?;
-            live_bytes = (live_bytes - before.unwrap_or(0)).saturating_add(after);
+            live_bytes = (live_bytes - before).saturating_add(size(&tree));
             history.peak_bytes = history.peak_bytes.max(live_bytes);
             history.peak_files = history.peak_files.max(tree.files.len() as u64);
-            history.written_bytes = history.written_bytes.saturating_add(after);
+            history.written_bytes = history.written_bytes.saturating_add(written);
             for effect in effects {
+                let is_file = matches!(
+                    effect,
+                    FilesystemChange::Create(..) | FilesystemChange::Replace { .. }
+                );
                 history.made_dirs += u64::from(matches!(effect, FilesystemChange::MakeDir(_)));
-                history.written_files += u64::from(matches!(effect, FilesystemChange::Create(..)));
+                history.written_files += u64::from(is_file);
             }
         }
         if history.steps == 0 {
@@ -285,15 +374,21 @@ fn read_line(line: &[u8]) -> Result<Option<HistoryLine>, &'static str> {
         [b'd', b' ', path @ ..] => {
             Ok(Some(HistoryLine::Change(CommitChange::Delete(read_path(path)?))))
         }
-        [b'w', b' ', tail @ ..] => {
+        [kind @ (b'w' | b'r' | b's' | b'a'), b' ', tail @ ..] => {
             let blank = tail.iter().position(|byte| *byte == b' ');
             let (bytes, path) = tail.split_at(blank.ok_or("no path behind the size")?);
             let bytes = str::from_utf8(bytes).ok().and_then(|bytes| bytes.parse::<u64>().ok());
             let bytes = bytes.filter(|bytes| *bytes <= FILE_BYTES_MAX);
             let bytes = bytes.ok_or("not a size of up to 1 TiB")?;
-            Ok(Some(HistoryLine::Change(CommitChange::Write(bytes, read_path(&path[1..])?))))
+            let path = read_path(&path[1..])?;
+            Ok(Some(HistoryLine::Change(match kind {
+                b'w' => CommitChange::Write(bytes, path),
+                b'r' => CommitChange::Replace(bytes, path),
+                b's' => CommitChange::ReplaceSynced(bytes, path),
+                _ => CommitChange::Append(bytes, path),
+            })))
         }
-        _ => Err("neither `step` nor `w BYTES PATH` nor `d PATH`"),
+        _ => Err("neither `step` nor `d PATH` nor `w`, `r`, `s` or `a` with BYTES and PATH"),
     }
 }
 
@@ -377,14 +472,14 @@ mod tests {
     #[test]
     fn history_round_trips_and_replays() {
         let odd = b"dir\n/\xff %".to_vec();
-        let text = history_head()
+        let text = history_head(false)
             + &history_step(&[
                 CommitChange::Write(10, b"a/b/c".to_vec()),
                 CommitChange::Write(3, odd.clone()),
             ])
             + &history_step(&[
-                CommitChange::Write(5, b"a".to_vec()),
                 CommitChange::Delete(b"a/b/c".to_vec()),
+                CommitChange::Write(5, b"a".to_vec()),
             ])
             + &history_step(&[]);
         assert!(text.contains("w 3 dir%0A/%FF %25\n"), "{text}");
@@ -421,6 +516,47 @@ mod tests {
     }
 
     #[test]
+    fn changes_by_git_itself_are_replayed_in_their_order() {
+        let object = b".git/objects/0b/7f".to_vec();
+        let (index, log) = (b".git/index".to_vec(), b".git/logs/HEAD".to_vec());
+        let pack = b".git/objects/pack/pack-1.pack".to_vec();
+        let text = history_head(true)
+            + &history_step(&[
+                CommitChange::Write(120, object.clone()),
+                CommitChange::Replace(200, index.clone()),
+                CommitChange::Write(150, log.clone()),
+            ])
+            + &history_step(&[
+                CommitChange::ReplaceSynced(4000, pack.clone()),
+                CommitChange::Delete(object.clone()),
+                CommitChange::Replace(300, index.clone()),
+                CommitChange::Append(140, log.clone()),
+            ]);
+        let history = History::read("it", text.into_bytes()).unwrap();
+        assert!(history.has_git);
+        assert_eq!((history.written_files, history.written_bytes), (5, 4910));
+        assert_eq!((history.peak_files, history.peak_bytes), (4, 4590));
+        let mut replay = ReplayState::new(Arc::new(history));
+        replay.next().unwrap();
+        let (second, _) = replay.next().unwrap();
+        let wanted = [
+            FilesystemChange::MakeDir(b".git/objects/pack".to_vec()),
+            FilesystemChange::Replace { path: pack.clone(), bytes: 4000, is_synced: true },
+            FilesystemChange::Unlink(object),
+            FilesystemChange::RemoveDir(b".git/objects/0b".to_vec()),
+            FilesystemChange::Replace { path: index.clone(), bytes: 300, is_synced: false },
+            FilesystemChange::Append { path: log.clone(), from: 150, bytes: 140 },
+        ];
+        assert_eq!(second, wanted);
+        assert_eq!(standing(&replay), [pack, index, log].into_iter().collect());
+        for tail in ["a 1 b", "r 1 a/b", "w 1 b.lock\nr 1 b", "a 1099511627776 a"] {
+            let text = format!("treering history 2\nstep\nw 1 a\n{tail}\n").into_bytes();
+            let error = History::read("it", text).unwrap_err();
+            assert!(error.message.contains("does not fit"), "{tail}: {}", error.message);
+        }
+    }
+
+    #[test]
     fn invalid_changes_are_refused_with_their_line() {
         for (tail, wanted) in [
             ("", "no `step`"),
@@ -438,6 +574,7 @@ mod tests {
             ("step\nw 99999999999999999999 a\n", "not a size"),
             ("step\nw 1\n", "no path"),
             ("step\nx\n", "neither"),
+            ("step\nw 1 a\na 1 a\n", "it:4: a history of version 1"),
         ] {
             let error = read(tail).unwrap_err();
             assert!(error.contains(wanted), "{tail}: {error}");
@@ -446,12 +583,13 @@ mod tests {
         assert_eq!(read("step\n\nstep").unwrap().steps, 2);
     }
 
-    const LINES: &str = "(step\n|w [0-9]{1,3} [ab/]{1,4}\n|d [ab/]{1,4}\n|[ -~]{0,9}\n){0,40}";
+    const LINES: &str = "(step\n|[wrsa] [0-9]{1,3} [ab/]{1,4}\n|d [ab/]{1,4}\n|[ -~]{0,9}\n){0,40}";
 
     proptest! {
         #[test]
         fn parser_and_replay_accept_arbitrary_text(tail in LINES) {
-            if let Ok(history) = read(&format!("step\n{tail}")) {
+            let text = format!("treering history 2\nstep\n{tail}").into_bytes();
+            if let Ok(history) = History::read("it", text) {
                 let steps = history.steps;
                 let mut replay = ReplayState::new(Arc::new(history));
                 for _ in 0..steps {

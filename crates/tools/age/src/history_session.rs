@@ -14,7 +14,7 @@ use treering_script::{
 use super::calls::{DataMode, FILE, HERE, ROOT, ROOT_DIR, WriteOutcome, create, write};
 use super::ending::EndingMonitor;
 use super::fast_forward::ReplayLookahead;
-use super::history::{FilesystemChange, ReplayState};
+use super::history::{FilesystemChange, ReplayState, beside};
 use super::progress::{AGE, FILL, RunProgress};
 use treering_kit::ahead::{AheadCounters, WRITE, can_allocate};
 
@@ -190,6 +190,23 @@ impl ReplayScript {
                     data.0 = DataMode::Allocated;
                 }
                 return create(io, &c_string(path), CreateHow::Exclusive, data, false);
+            }
+            FilesystemChange::Replace { path, bytes, is_synced } => {
+                let new = c_string(&beside(path));
+                let data = (DataMode::Written, *bytes);
+                let wrote = create(io, &new, CreateHow::Exclusive, data, *is_synced)?;
+                if matches!(wrote, WriteOutcome::All) {
+                    within(io, path, |io, dir, name| {
+                        io.rename(dir, &c_string(&beside(name.as_bytes())), dir, name)
+                    })?;
+                }
+                return Ok(wrote);
+            }
+            FilesystemChange::Append { path, from, bytes } => {
+                io.open(ROOT_DIR, &c_string(path), OpenHow::Append, FILE)?;
+                let wrote = write(io, *from, *bytes)?;
+                io.close(FILE)?;
+                return Ok(wrote);
             }
         }
         Ok(WriteOutcome::All)

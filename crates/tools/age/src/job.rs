@@ -231,6 +231,10 @@ fn by_history(
         return Err(failed("longer than 1 GiB".to_owned()));
     }
     let history = History::read(name, text)?;
+    if options.fast_forward && history.has_git {
+        return Err(ConfigError::new("--fast-forward: the history has what git itself writes")
+            .hint("extract it without --with-git, or replay it without --fast-forward"));
+    }
     Ok(OperationSource::History(Arc::new(history), options.measure_every.unwrap_or(COMMITS_EVERY)))
 }
 
@@ -363,6 +367,9 @@ impl Job for AgeJob {
                 ConfigError::new(format!("there is no {ROOT}: the files of the run are gone"))
                     .hint("begin anew, without --resume")
             });
+        }
+        if let OperationSource::Model(model) = &self.by {
+            model.refuse_too_many_files(self.live_bytes(facts))?;
         }
         refuse_existing(facts, |name| name == ROOT)?;
         Ok(not_fresh(facts).into_iter().collect())

@@ -284,6 +284,15 @@ pub(super) struct Model {
 }
 
 impl Model {
+    /// Refuses bytes with which a tree like one on disk would be larger than what a run makes.
+    pub(super) fn refuse_too_many_files(&self, live_bytes: u64) -> Result<(), ConfigError> {
+        self.files.iter().try_for_each(|plan| {
+            let bytes = plan.amount.target_bytes(live_bytes);
+            let classes = plan.classes.as_ref();
+            classes.map_or(Ok(()), |classes| classes.refuse_too_many(bytes, plan.sizes.mean()))
+        })
+    }
+
     /// True if some operation is of this kind.
     pub(super) fn does(&self, kind: OperationKind) -> bool {
         self.operations.iter().any(|plan| plan.kind == kind)

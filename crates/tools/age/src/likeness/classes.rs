@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use treering_script::ConfigError;
 
 use crate::sizes::ProfileError;
 
@@ -13,10 +14,13 @@ pub(super) const CLASSES_MAX: usize = 2000;
 pub(super) const DEPTH_MAX: usize = 64;
 /// Oldest age: a power of two of minutes.
 pub(super) const AGE_MAX: u8 = 31;
-/// Largest accepted number of directories of all classes.
+/// Largest number of directories that a run makes.
 pub(super) const DIRECTORIES_MAX: u64 = 10_000_000;
-/// Largest accepted number of files of all classes.
+/// Largest number of files that a run makes.
 const FILES_MAX: u64 = 50_000_000;
+/// Largest accepted number of files, and of directories, of all classes: a measured tree may be
+/// larger than what a run makes of it.
+const MEASURED_MAX: u64 = 1 << 40;
 
 /// Row of a profile's `tree`.
 #[derive(Debug, Deserialize)]
@@ -89,12 +93,12 @@ impl TreeClasses {
             files.insert(age, *count);
         }
         let counts = files.values().copied().chain([self.files()]);
-        if !is_within(counts, FILES_MAX) {
-            return Err(format!("more than {FILES_MAX} files up to here"));
+        if !is_within(counts, MEASURED_MAX) {
+            return Err(format!("more than {MEASURED_MAX} files up to here"));
         }
         let all = [row.directories, self.directories()];
-        if row.directories == 0 || !is_within(all.into_iter(), DIRECTORIES_MAX) {
-            return Err(format!("directories: not 1 to {DIRECTORIES_MAX} up to here"));
+        if row.directories == 0 || !is_within(all.into_iter(), MEASURED_MAX) {
+            return Err(format!("directories: not 1 to {MEASURED_MAX} up to here"));
         }
         self.rows.push(DirectoryClass { above: row.above, directories: row.directories, files });
         self.depths.push(depth);
@@ -114,9 +118,31 @@ impl TreeClasses {
     /// Factor to the number of files and directories that gives files of so many bytes.
     pub(crate) fn factor(&self, bytes: u64, mean_bytes: u64) -> f64 {
         let own = self.files().saturating_mul(mean_bytes).max(1);
-        let factor = bytes as f64 / own as f64;
+        (bytes as f64 / own as f64).min(self.largest_factor())
+    }
+
+    fn largest_factor(&self) -> f64 {
         let most = FILES_MAX as f64 / self.files() as f64;
-        factor.min(most).min(DIRECTORIES_MAX as f64 / self.directories() as f64)
+        most.min(DIRECTORIES_MAX as f64 / self.directories() as f64)
+    }
+
+    /// Refuses bytes for which the tree would have more files or directories than a run makes.
+    pub(crate) fn refuse_too_many(&self, bytes: u64, mean_bytes: u64) -> Result<(), ConfigError> {
+        let own = self.files().saturating_mul(mean_bytes).max(1) as f64;
+        let factor = bytes as f64 / own;
+        // Rounding does not make a tree of the largest size too large.
+        if factor <= self.largest_factor() * 1.0001 {
+            return Ok(());
+        }
+        let (files, directories) =
+            (self.files() as f64 * factor, self.directories() as f64 * factor);
+        let message = format!(
+            "tree: {files:.0} files in {directories:.0} directories would be made, and a run makes \
+             at most {FILES_MAX} in {DIRECTORIES_MAX}"
+        );
+        let gib = own * self.largest_factor() / f64::from(1 << 30);
+        Err(ConfigError::new(message)
+            .hint(format!("give fewer bytes: --live {}G, or less", gib.floor().max(1.0))))
     }
 }
 

@@ -220,10 +220,10 @@ fn rows_of_a_tree_that_cannot_be_are_refused_with_their_number() {
         (format!("{top}, {{ directories = 1 }}"), "row 1 of 0 to 1: `in` is missing"),
         (format!("{top}, {{ in = 1, directories = 1 }}"), "row 1 of 0 to 1: in: 1 is not"),
         (format!("{top}, {{ in = 0, directories = 0 }}"), "directories: not 1 to"),
-        (format!("{top}, {{ in = 0, directories = {} }}", u32::MAX), "directories: not 1 to"),
+        (format!("{top}, {{ in = 0, directories = {} }}", u64::MAX >> 1), "directories: not 1 to"),
         ("{ directories = 1, files = { 32 = 1 } }".to_owned(), "age '32'"),
         ("{ directories = 1, files = { 03 = 1 } }".to_owned(), "age '03'"),
-        (format!("{{ directories = 1, files = {{ 3 = {} }} }}", i64::MAX), "more than 50000000"),
+        (format!("{{ directories = 1, files = {{ 3 = {} }} }}", i64::MAX), "more than 1099511627776"),
         (format!("{top}, {}", (0..65).map(below).collect::<String>()), "deeper than 64"),
         (format!("{top}, {}", "{ in = 0, directories = 1 }, ".repeat(2000)), "more than 2000"),
     ] {
@@ -238,6 +238,21 @@ fn rows_of_a_tree_that_cannot_be_are_refused_with_their_number() {
     let by_age = "about = \"x\"\n[[files]]\nname = \"x\"\nsize = \"1k\"\ncount = 1\n[[operation]]\n\
                   files = \"x\"\ndo = \"delete\"\nchoose = \"by-age\"\n";
     assert!(read("it", by_age).unwrap_err().message.contains("needs a `tree`"));
+}
+
+#[test]
+fn a_tree_of_more_files_than_a_run_makes_is_made_with_fewer_bytes() {
+    let rows = "{ directories = 1 }, { in = 0, directories = 30000000, files = { 3 = 120000000 } }";
+    let Profile::Model(model) = read("it", &with_tree(rows, "share = \"100%\"")).unwrap() else {
+        panic!("a model")
+    };
+    // Directories are the limit: a third of the tree, so 40 million files of 1 KiB.
+    let error = model.refuse_too_many_files(120_000_000 << 10).unwrap_err();
+    assert!(error.message.contains("120000000 files in 30000001"), "{}", error.message);
+    assert!(format!("{error:?}").contains("--live 38G"), "{error:?}");
+    model.refuse_too_many_files(38 << 30).unwrap();
+    let made = made(&model, 1 << 20, 0);
+    assert_eq!(made.standing(0).len(), 1024);
 }
 
 fn below(number: usize) -> String {

@@ -1,5 +1,8 @@
 //! Extracts the history of a git repository's tree with the installed git.
-//! Every answer of git is checked, and the history is read back before it is written.
+//! Every answer of git is checked, and the history is read back before it is written. What git
+//! itself writes is seen by pulling each commit into a repository of its own.
+
+mod pulls;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -9,6 +12,7 @@ use std::thread;
 use treering_age::{CommitChange, checked_history, history_head, history_step};
 
 use crate::failure::Failure;
+use pulls::PullingRepository;
 
 /// Number of blob sizes requested before the answers are read; few enough that the answers fit into
 /// a pipe.
@@ -16,29 +20,52 @@ const REQUESTS_AT_ONCE: usize = 400;
 /// Maximum length of an answer of git.
 const ANSWER_BYTES_MAX: u64 = 64 << 10;
 
-/// Extracts the history up to a revision, as the text of a history for aging.
+/// Terms of an extraction that has what git itself writes.
+pub struct PullTerms<'a> {
+    /// The limit `gc.auto` of the pulling repository, in loose objects; 0 for no collection.
+    pub gc_auto: u64,
+    /// Existing directory for that repository, which is removed afterwards.
+    pub temporary_dir: &'a Path,
+    /// Called with the number of commits after each that was pulled.
+    pub progress: &'a dyn Fn(u64),
+}
+
+/// Extracts the history up to a revision, as the text of a history for aging. With terms of pulls
+/// it has what git itself writes, too.
 ///
 /// # Errors
-/// When git is not installed, does not know the revision, or prints output that cannot be parsed.
-pub fn extract_history(repository: &Path, revision: &str) -> Result<Vec<u8>, Failure> {
+/// When git is not installed, does not know the revision, prints output that cannot be parsed, or
+/// cannot pull a commit.
+pub fn extract_history(
+    repository: &Path,
+    revision: &str,
+    pulls: Option<&PullTerms<'_>>,
+) -> Result<Vec<u8>, Failure> {
     let commits = commits(repository, revision)?;
-    let mut git = Git::begin(repository, commits)?;
-    let mut text = history_head();
+    let mut pulling = pulls.map(|terms| PullingRepository::make(repository, terms)).transpose()?;
+    let mut git = Git::begin(repository, commits, pulling.is_some())?;
+    let mut text = history_head(pulling.is_some());
     let mut changes: Vec<(Option<String>, Vec<u8>)> = Vec::new();
-    let mut has_begun = false;
-    while let Some(word) = git.word()? {
-        if let Some(raw) = word.strip_prefix(b":") {
+    let mut commit: Option<Vec<u8>> = None;
+    loop {
+        let word = git.word()?;
+        if let Some(raw) = word.as_ref().and_then(|word| word.strip_prefix(b":")) {
             let path = git.word()?.ok_or_else(|| unexpected("a change without a path"))?;
             changes.extend(change(raw, path)?);
             continue;
         }
-        if has_begun {
-            text.push_str(&git.step(&mut changes)?);
+        if let Some(commit) = &commit {
+            let tree = git.changes(&mut changes)?;
+            let step = match &mut pulling {
+                None => tree,
+                Some(pulling) => pulling.pull(commit, tree)?,
+            };
+            text.push_str(&history_step(&step));
         }
-        has_begun = true;
-    }
-    if has_begun {
-        text.push_str(&git.step(&mut changes)?);
+        commit = word;
+        if commit.is_none() {
+            break;
+        }
     }
     git.end()?;
     Ok(checked_history(text.into_bytes())?)
@@ -121,7 +148,8 @@ struct Git {
 }
 
 impl Git {
-    fn begin(repository: &Path, commits: Vec<u8>) -> Result<Self, Failure> {
+    /// `names_all` also names commits that change no file.
+    fn begin(repository: &Path, commits: Vec<u8>, names_all: bool) -> Result<Self, Failure> {
         let piped = |words: &[&str]| {
             let mut command = git(repository, words);
             let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
@@ -129,7 +157,9 @@ impl Git {
         };
         let words = "diff-tree --stdin -r --root -z --raw --no-renames --no-abbrev --no-ext-diff \
                      --ignore-submodules=none";
-        let mut trees = piped(&words.split_whitespace().collect::<Vec<_>>())?;
+        let always = names_all.then_some("--always");
+        let words: Vec<_> = words.split_whitespace().chain(always).collect();
+        let mut trees = piped(&words)?;
         let mut sizes = piped(&["cat-file", "--batch-check=%(objectsize)"])?;
         let none = || unexpected("no pipe");
         let mut feed = trees.stdin.take().ok_or_else(none)?;
@@ -151,8 +181,12 @@ impl Git {
         }
     }
 
-    /// Returns the lines of the history for a commit, and drains `changes`.
-    fn step(&mut self, changes: &mut Vec<(Option<String>, Vec<u8>)>) -> Result<String, Failure> {
+    /// Returns the changes of a commit, deletions first, as git deletes files before it writes.
+    /// Drains `changes`.
+    fn changes(
+        &mut self,
+        changes: &mut Vec<(Option<String>, Vec<u8>)>,
+    ) -> Result<Vec<CommitChange>, Failure> {
         let mut made = Vec::with_capacity(changes.len());
         for some in changes.chunks_mut(REQUESTS_AT_ONCE) {
             let blobs: String =
@@ -169,7 +203,8 @@ impl Git {
             }
         }
         changes.clear();
-        Ok(history_step(&made))
+        made.sort_by_key(|change| matches!(change, CommitChange::Write(..)));
+        Ok(made)
     }
 
     fn size(&mut self) -> Result<u64, Failure> {
