@@ -12,7 +12,9 @@ use treering_kit::import::log::{Log, without_control_characters};
 use treering_kit::import::source::{ImportError, TextSource};
 use treering_kit::import::trial::ImportedTrial;
 
+use crate::general::fsperf::database::{is_database, write_lines};
 use crate::importers;
+use crate::near_miss::near_miss;
 
 /// Output found in a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -177,6 +179,17 @@ impl OutputCollector for Vec<ToolOutput> {
 
 /// Finds all outputs in a file in memory.
 pub fn import(bytes: &[u8]) -> ImportResult {
+    if is_database(&bytes).unwrap_or(false) {
+        let mut lines = Vec::new();
+        return match write_lines(&bytes, &mut lines) {
+            Ok(()) => import(&lines),
+            Err(error) => {
+                let what = without_control_characters(&error.to_string());
+                let remarks = vec![Remark { line: 1, what }];
+                ImportResult { remarks, lines: 1, ..ImportResult::default() }
+            }
+        };
+    }
     let mut outputs: Vec<ToolOutput> = Vec::new();
     let walked = walk(&mut Log::of_bytes(bytes, importers()), &mut outputs);
     ImportResult { found: outputs, ..walked }
@@ -185,11 +198,18 @@ pub fn import(bytes: &[u8]) -> ImportResult {
 /// Collects the outputs; returns the rest of the import.
 fn walk(log: &mut Log<'_>, collector: &mut dyn OutputCollector) -> ImportResult {
     let mut imported = ImportResult { lines: log.len(), ..ImportResult::default() };
+    let mut missed = Vec::new();
     let mut at = 0;
     while at < log.len() {
         log.forget_before(at);
         let Some(importer) = importers().iter().find(|importer| importer.begins(log, at)) else {
             imported.skipped_lines += usize::from(!log.line(at).trim().is_empty());
+            // A program is told once.
+            let near = near_miss(log.line(at)).filter(|near| !missed.contains(near));
+            if let Some(near) = near {
+                imported.remarks.push(Remark { line: at + 1, what: near.to_string() });
+                missed.push(near);
+            }
             at += 1;
             continue;
         };

@@ -7,6 +7,7 @@ mod files;
 mod general;
 mod import;
 mod mmtests;
+mod near_miss;
 mod own;
 mod strict;
 
@@ -50,6 +51,7 @@ const TOOLS: &[Tool] = &[
     general::HYPERFINE,
     general::GOOGLE_BENCHMARK,
     general::LKP,
+    general::FSPERF,
     general::TABLE,
 ];
 

@@ -25,11 +25,19 @@ const TOOL: &str = "io500";
 const HEAD_LINES: usize = 8;
 
 /// Numbers that are not stored, with the reason.
-const KNOWN_TEXT: [KnownText; 1] = [KnownText {
-    line: " phase ",
-    numbers: LeftOutNumbers::Named(&["phase"]),
-    why: "the number of a phase",
-}];
+const KNOWN_TEXT: [KnownText; 3] = [
+    KnownText {
+        line: " phase ",
+        numbers: LeftOutNumbers::Named(&["phase"]),
+        why: "the number of a phase",
+    },
+    KnownText {
+        line: "[Exec] ",
+        numbers: LeftOutNumbers::All,
+        why: "the command line of a phase, between the results of the shell's version",
+    },
+    KnownText { line: "hash ", numbers: LeftOutNumbers::All, why: "a checksum, no figure" },
+];
 
 impl Importer for Io500Importer {
     fn tool(&self) -> &'static str {

@@ -106,6 +106,8 @@ const FACTS: [(&str, &str); 11] = [
     ("TestID", "import.test"),
     ("verbose", "import.verbose"),
 ];
+/// Fact with the line about the space and the inodes of the filesystem.
+pub(super) const SPACE_FACT: &str = "import.space";
 /// Beginnings of lines that become facts as they stand.
 const TOLD: [(&str, &str); 2] = [
     ("stonewalling pairs accessed ", "import.stonewall_pairs"),
@@ -113,8 +115,12 @@ const TOLD: [(&str, &str); 2] = [
 ];
 
 /// Option names and line prefixes that are not imported.
-const FURNITURE: [&str; 17] = [
+const FURNITURE: [&str; 21] = [
     "Machine",
+    "hints passed to ",
+    "hints returned from ",
+    "}",
+    "#File Hits Dist:",
     "Commencing ",
     "Using ",
     "ior WARNING:",
@@ -136,6 +142,8 @@ const FURNITURE: [&str; 17] = [
 /// Reads a line.
 pub(super) fn line(text: &str) -> Option<OutputLine> {
     let text = text.trim();
+    // Results are also kept as comments of the script that made them.
+    let text = text.strip_prefix("# ").map_or(text, str::trim_start);
     if let Some(tail) = text.strip_prefix("IOR-") {
         let version = tail.strip_suffix(": MPI Coordinated Test of Parallel I/O")?;
         return Some(OutputLine::Version(version.to_owned()));
@@ -148,7 +156,12 @@ pub(super) fn line(text: &str) -> Option<OutputLine> {
     }
     if text.starts_with("FS") && text.contains("Used FS:") {
         let used = text.split("Used FS:").nth(1)?.split('%').next()?;
-        return decimal(used.trim()).map(|used| OutputLine::Used(used, text.to_owned()));
+        // Filesystems also report less than nothing, or no number.
+        let used = decimal(used.trim());
+        return Some(match used {
+            Some(used) => OutputLine::Used(used, text.to_owned()),
+            None => OutputLine::Fact(SPACE_FACT, text.to_owned()),
+        });
     }
     if let Some((begin, fact)) = TOLD.iter().find(|(begin, _)| text.starts_with(begin)) {
         let tail = text[begin.len()..].trim_start_matches([' ', '=']);
@@ -163,7 +176,8 @@ pub(super) fn line(text: &str) -> Option<OutputLine> {
     }
     result(text).or_else(|| named(text)).or_else(|| {
         let is_place = text.starts_with("task ") && text.contains(" on ");
-        let is_known = is_place || FURNITURE.iter().any(|begin| text.starts_with(begin));
+        let is_of_rank = text.contains(": stonewalling pairs accessed: ");
+        let is_known = is_place || is_of_rank || FURNITURE.iter().any(|begin| text.starts_with(begin));
         (is_known || text.is_empty()).then_some(OutputLine::Furniture)
     })
 }
@@ -181,8 +195,14 @@ fn named(text: &str) -> Option<OutputLine> {
             if let Some((_, fact)) = FACTS.iter().find(|(printed, _)| *printed == name) {
                 return Some(OutputLine::Fact(fact, value.to_owned()));
             }
-            let (_, option) = OPTIONS.iter().find(|(printed, _)| *printed == name)?;
-            Some(OutputLine::Option(option, value.to_owned()))
+            if let Some((_, option)) = OPTIONS.iter().find(|(printed, _)| *printed == name) {
+                return Some(OutputLine::Option(option, value.to_owned()));
+            }
+            // MPI-IO lists its hints, like `cb_buffer_size = 16777216`.
+            let is_hint = text.contains(" = ")
+                && name.contains('_')
+                && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+            is_hint.then(|| OutputLine::Fact("import.hint", text.to_owned()))
         }
     }
 }

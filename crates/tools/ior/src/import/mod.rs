@@ -16,7 +16,7 @@ use treering_model::metrics::times::{
 };
 use treering_model::{Fact, Metric, PhaseTotals, Scope, USED_FACT};
 
-use lines::{AccessSide, OutputLine, SummaryRow, TableRow, line};
+use lines::{AccessSide, OutputLine, SPACE_FACT, SummaryRow, TableRow, line};
 use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_kit::import::log::Log;
 use treering_kit::import::number::{decimal, nanoseconds};
@@ -29,11 +29,13 @@ pub(crate) struct IorImporter;
 
 /// Name of the tool and of its workload.
 const TOOL: &str = "ior";
-/// Fact with the line about the space and the inodes of the filesystem.
-const SPACE_FACT: &str = "import.space";
+/// Largest number of facts about a run.
+const FACTS_MOST: usize = 500;
+/// Largest relative error of a rate in a row of a test, which has at least four digits.
+const ROW_ERROR: f64 = 2e-4;
 
 /// Numbers that are not stored, with the reason.
-const KNOWN_TEXT: [KnownText; 6] = [
+const KNOWN_TEXT: [KnownText; 9] = [
     KnownText {
         line: "WARNING: Expected aggregate file size",
         numbers: LeftOutNumbers::All,
@@ -60,6 +62,21 @@ const KNOWN_TEXT: [KnownText; 6] = [
         why: "which task ran on which machine",
     },
     KnownText { line: "Machine", numbers: LeftOutNumbers::All, why: "a name" },
+    KnownText {
+        line: ": stonewalling pairs accessed: ",
+        numbers: LeftOutNumbers::All,
+        why: "how far a single task had come; the least and the most are stored",
+    },
+    KnownText {
+        line: "#File Hits Dist:",
+        numbers: LeftOutNumbers::All,
+        why: "how many tasks chose a file to read, by chance",
+    },
+    KnownText {
+        line: "errno ",
+        numbers: LeftOutNumbers::Named(&["errno"]),
+        why: "the number of an error, which the line names",
+    },
 ];
 
 impl Importer for IorImporter {
@@ -177,6 +194,9 @@ impl ParsedRun {
 
     /// Adds a fact; one of several with the same name gets its number.
     fn fact(&mut self, name: &str, value: String) {
+        if self.facts.len() >= FACTS_MOST {
+            return;
+        }
         let is_again = |fact: &&Fact| {
             fact.name.strip_prefix(name).is_some_and(|t| t.is_empty() || t.starts_with('.'))
         };
@@ -219,11 +239,21 @@ impl ParsedRun {
         let rates = self.rows.iter().filter(|row| row.side == side).map(|row| row.mib_per_second);
         let rates: Vec<f64> = rates.filter(|rate| rate.is_finite() && *rate > 0.0).collect();
         let summary = self.summaries.iter().find(|summary| summary.side == side);
+        let told = |name: &str| {
+            let place = self.columns.iter().position(|column| column == name)?;
+            decimal(summary?.words.get(place)?)
+        };
+        // The summary has more digits than the rows, which it follows from.
+        let exact = |value: f64, name: &str| {
+            let is_near = |told: &f64| (told - value).abs() <= value.abs() * ROW_ERROR;
+            told(name).filter(is_near).unwrap_or(value)
+        };
         let (mean, repetitions) = if rates.is_empty() {
             let Some(mean) = summary.and_then(|row| decimal(row.words.get(2)?)) else { return };
             (mean, 1)
         } else {
-            (rates.iter().sum::<f64>() / rates.len() as f64, rates.len() as u64)
+            let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+            (exact(mean, "Mean(MiB)"), rates.len() as u64)
         };
         if !mean.is_finite() || mean <= 0.0 {
             return;
@@ -233,7 +263,7 @@ impl ParsedRun {
         if rates.len() > 1 {
             let max = rates.iter().copied().fold(f64::MIN, f64::max);
             let min = rates.iter().copied().fold(f64::MAX, f64::min);
-            for (word, value) in [("max", max), ("min", min)] {
+            for (word, value) in [("max", exact(max, "Max(MiB)")), ("min", exact(min, "Min(MiB)"))] {
                 let metric = REPETITION_MIB_PER_SECOND.of_member(&[word], of(), value);
                 trial.metrics.push(metric.of_tasks(repetitions));
             }

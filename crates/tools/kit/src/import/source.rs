@@ -13,6 +13,15 @@ pub trait TextSource {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
 }
 
+impl TextSource for &[u8] {
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        let tail = usize::try_from(offset).ok().and_then(|at| self.get(at..)).unwrap_or(&[]);
+        let count = tail.len().min(into.len());
+        into[..count].copy_from_slice(&tail[..count]);
+        Ok(count)
+    }
+}
+
 /// Error of an import.
 #[derive(Debug, Error)]
 pub enum ImportError {

@@ -16,8 +16,8 @@ pub(super) enum OutputLine {
     Command(Vec<String>),
     /// Test directory.
     Path(String),
-    /// Used share of the filesystem, in percent, and the whole line.
-    Used(f64, String),
+    /// Used share of the filesystem, in percent, if it is a number, and the whole line.
+    Used(Option<f64>, String),
     /// Number of files and directories there are to be, as the text of the line.
     Planned(String),
     /// Heading of a table.
@@ -65,7 +65,8 @@ const TESTS: [(&str, &str); 11] = [
 ];
 
 /// Prefixes of lines that are not imported.
-const FURNITURE: [&str; 11] = [
+const FURNITURE: [&str; 12] = [
+    "stonewall rank ",
     "V-",
     "WARNING: ",
     "Nodemap: ",
@@ -87,7 +88,8 @@ fn unix_ms(text: &str) -> Option<i64> {
 
 /// Reads a line.
 pub(super) fn line(text: &str) -> Option<OutputLine> {
-    let text = text.trim();
+    // Results are also kept as comments of the script that reads them.
+    let text = text.trim().trim_start_matches('#').trim_start();
     let between = |before: &str| text.strip_prefix(before)?.strip_suffix("--");
     if let Some(when) = between("-- started at ") {
         return Some(OutputLine::Started(unix_ms(when)));
@@ -104,7 +106,7 @@ pub(super) fn line(text: &str) -> Option<OutputLine> {
     }
     if text.starts_with("FS") && text.contains("Used FS:") {
         let used = text.split("Used FS:").nth(1)?.split('%').next()?;
-        return decimal(used.trim()).map(|used| OutputLine::Used(used, text.to_owned()));
+        return Some(OutputLine::Used(decimal(used.trim()), text.to_owned()));
     }
     launched(text)
         .or_else(|| table(text))
@@ -212,7 +214,7 @@ mod tests {
             (
                 "FS: 11.8 GiB   Used FS: 1.5%   Inodes: 2.9 Mi   Used Inodes: 0.0%",
                 OutputLine::Used(
-                    1.5,
+                    Some(1.5),
                     "FS: 11.8 GiB   Used FS: 1.5%   Inodes: 2.9 Mi   Used Inodes: 0.0%".to_owned(),
                 ),
             ),

@@ -30,7 +30,17 @@ pub(crate) struct MdtestImporter;
 const TOOL: &str = "mdtest";
 
 /// Numbers that are not stored, with the reason.
-const KNOWN_TEXT: [KnownText; 3] = [
+const KNOWN_TEXT: [KnownText; 5] = [
+    KnownText {
+        line: "stonewall rank ",
+        numbers: LeftOutNumbers::All,
+        why: "how far a single rank had come when the time was over",
+    },
+    KnownText {
+        line: "errno ",
+        numbers: LeftOutNumbers::Named(&["errno"]),
+        why: "the number of an error, which the line names",
+    },
     KnownText {
         line: "V-",
         numbers: LeftOutNumbers::All,
@@ -97,7 +107,7 @@ struct ParsedRun {
     nodes: Option<u64>,
     words: Vec<String>,
     path: String,
-    used: Option<(f64, String)>,
+    used: Option<(Option<f64>, String)>,
     planned: Option<String>,
     iterations: u64,
     /// Rows of the table of rates.
@@ -193,7 +203,9 @@ impl ParsedRun {
             trial.parameter("nodes", nodes);
         }
         if let Some((percent, line)) = self.used {
-            trial.fact(USED_FACT, percent);
+            if let Some(percent) = percent {
+                trial.fact(USED_FACT, percent);
+            }
             trial.fact("import.space", line);
         }
         if let Some(planned) = self.planned {

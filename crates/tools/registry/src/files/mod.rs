@@ -5,6 +5,7 @@
 mod origins;
 mod trials;
 
+use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs;
 use std::io::{self, BufReader, Chain, Cursor, Read, Write};
@@ -20,6 +21,7 @@ use treering_model::{Fingerprint, TrialId};
 
 pub use self::origins::{ImportState, KnownOrigins, ORIGIN_FACTS, correction_reason, take_place};
 pub use self::trials::{completed_trial, labels, remarks};
+use crate::general::fsperf::database::{is_database, write_lines};
 use crate::{FileScan, ImportReader, ResultFile, TextSource, beginnings, results, tests};
 
 /// Maximum size of a log.
@@ -57,6 +59,22 @@ pub enum ImportFileError {
         /// True if it is too long when it is unpacked.
         is_packed: bool,
     },
+    /// A database is open, or its program was killed.
+    #[error("{}: {why}", path.display())]
+    OpenDatabase {
+        /// Path of the file.
+        path: PathBuf,
+        /// Reason.
+        why: String,
+    },
+    /// A database is not read.
+    #[error("{}: {why}", path.display())]
+    Database {
+        /// Path of the file.
+        path: PathBuf,
+        /// Reason.
+        why: String,
+    },
     /// A directory has no results.
     #[error("{}: no MMTests results in this directory{}", path.display(), of_others(tests))]
     NoResults {
@@ -89,6 +107,10 @@ impl ImportFileError {
         match self {
             Self::Unread { .. } => "name files with the output of tools",
             Self::TooLong { .. } => "split it into single outputs",
+            Self::OpenDatabase { .. } => {
+                "let its program end, or run `sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'`"
+            }
+            Self::Database { .. } => "of databases, fsperf-results.db of fsperf is read",
             Self::NoResults { tests, .. } if !tests.is_empty() => {
                 "results of fsmark, fio, dbench, filebench, blogbench and bonnie are read"
             }
@@ -192,8 +214,33 @@ fn of_file(path: &Path, temporary: &Path) -> Result<ImportFile, ImportFileError>
     Ok(ImportFile { name, path, digest, scan, temporary, kept, position: None })
 }
 
-/// Contents of a file, unpacked if packed, and the fingerprint of its bytes.
+/// Contents of a file, unpacked if packed and as lines if it is a database, and the fingerprint of
+/// its bytes.
 fn opened(
+    path: &Path,
+    temporary: &Path,
+) -> Result<(Rc<dyn TextSource>, Fingerprint), ImportFileError> {
+    let (source, digest) = unpacked_source(path, temporary)?;
+    let wrong = |error: io::Error| ImportFileError::unread(path, error);
+    if !is_database(source.as_ref()).map_err(wrong)? {
+        return Ok((source, digest));
+    }
+    // What is in these files only would be missing.
+    for ending in ["-wal", "-journal"] {
+        let beside = PathBuf::from([path.as_os_str(), OsStr::new(ending)].join(OsStr::new("")));
+        if fs::metadata(&beside).is_ok_and(|found| found.len() > 0) {
+            let why = format!("{} beside it has rows that the database lacks", beside.display());
+            return Err(ImportFileError::OpenDatabase { path: path.to_owned(), why });
+        }
+    }
+    let mut spool = Spool::new(temporary);
+    write_lines(source.as_ref(), &mut spool)
+        .map_err(|error| ImportFileError::Database { path: path.to_owned(), why: error.to_string() })?;
+    Ok((Rc::new(spool), digest))
+}
+
+/// Contents of a file, unpacked if packed, and the fingerprint of its bytes.
+fn unpacked_source(
     path: &Path,
     temporary: &Path,
 ) -> Result<(Rc<dyn TextSource>, Fingerprint), ImportFileError> {

@@ -1,7 +1,7 @@
 //! Tables of the kernel test robot's mails: two commits side by side, each value the mean of some
 //! runs with its deviation. Each commit becomes one trial, as no run is told by itself.
 
-use treering_kit::import::known_text::KnownText;
+use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_kit::import::log::{Log, shortened};
 use treering_kit::import::trial::ForeignTrial;
 use treering_kit::import::{Importer, ParsedOutputs, Remark};
@@ -10,13 +10,39 @@ use treering_model::{BetterDirection, COMMIT_FACT, Caution, CautionCode, Metric,
 
 /// Name of the tool.
 const TOOL: &str = "lkp";
-/// Number of lines in which the heading follows `commit:`.
+/// Number of lines in which the heading follows `commit:` or the names of the commits.
 const HEADING_WITHIN: usize = 12;
 /// Number of lines before `commit:` in which the mail says what it is about.
 const SUBJECT_WITHIN: usize = 150;
+/// Fewest and most digits of the name of a commit.
+const COMMIT_DIGITS: std::ops::RangeInclusive<usize> = 7..=40;
 /// Words that name the better direction at the end of a metric.
-const RATES: [&str; 8] =
-    ["per_sec", "iops", "ops", "bw_mbps", "mbps", "throughput", "score", "transactions"];
+const RATES: [&str; 9] = [
+    "per_sec",
+    "iops",
+    "ops",
+    "bw_mbps",
+    "mbps",
+    "throughput",
+    "score",
+    "transactions",
+    "workload",
+];
+
+/// Numbers that are not stored, with the reason.
+const KNOWN_TEXT: [KnownText; 3] = [
+    KnownText {
+        line: "",
+        numbers: LeftOutNumbers::At(is_of_change),
+        why: "the change follows from both means",
+    },
+    KnownText { line: "(\"", numbers: LeftOutNumbers::All, why: "the subject of a commit" },
+    KnownText {
+        line: "",
+        numbers: LeftOutNumbers::At(is_of_failures),
+        why: "how many of the runs failed, or had a message, is no measurement",
+    },
+];
 
 /// Importer of the tables of the kernel test robot.
 pub(super) struct LkpImporter;
@@ -27,18 +53,22 @@ impl Importer for LkpImporter {
     }
 
     fn known_text(&self) -> &'static [KnownText] {
-        &[]
+        &KNOWN_TEXT
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
-        log.line(at).trim() == "commit:" && heading(log, at).is_some()
+        let text = log.line(at).trim();
+        (text == "commit:" || two_commits(text).is_some()) && heading(log, at).is_some()
     }
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> ParsedOutputs {
         let Some(heading) = heading(log, at) else {
             return ParsedOutputs { end: at + 1, outputs: Vec::new(), remarks: Vec::new() };
         };
-        let commits = commits(log, at, heading);
+        let commits = match two_commits(log.line(at)) {
+            Some(both) => both.to_vec(),
+            None => commits(log, at, heading),
+        };
         let ([old, new], 2) =
             ([0, 1].map(|number| commits.get(number).cloned().unwrap_or_default()), commits.len())
         else {
@@ -62,12 +92,29 @@ impl Importer for LkpImporter {
     }
 }
 
-/// Line of the heading `%stddev %change %stddev` after `commit:`.
+/// Line of the heading `%stddev %change %stddev`, before 2017 without the second sign, which
+/// follows the names of the commits.
 fn heading(log: &Log<'_>, at: usize) -> Option<usize> {
-    (at + 1..(at + HEADING_WITHIN).min(log.len())).find(|line| {
-        let mut words = log.line(*line).split_whitespace();
-        words.next() == Some("%stddev") && words.any(|word| word == "%change")
-    })
+    let is_heading = |line: &usize| {
+        let words: Vec<&str> = log.line(*line).split_whitespace().collect();
+        matches!(words.as_slice(), ["%stddev", "%change" | "change", "%stddev", ..])
+    };
+    let found = (at + 1..(at + HEADING_WITHIN).min(log.len())).find(is_heading)?;
+    // The names of the commits stand above the heading once more.
+    let is_again = |line: usize| line > at && two_commits(log.line(line)).is_some();
+    let is_old = two_commits(log.line(at)).is_some();
+    (!is_old || !(at + 1..found).any(is_again)).then_some(found)
+}
+
+/// Names of two commits, the only words of a line: `1111111111aaaaaa  2222222222bbbb`.
+fn two_commits(text: &str) -> Option<[String; 2]> {
+    let mut words = text.split_whitespace();
+    let both = [words.next()?, words.next()?];
+    let is_commit = |word: &&str| {
+        let has_digits = word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        has_digits && COMMIT_DIGITS.contains(&word.len())
+    };
+    (words.next().is_none() && both.iter().all(is_commit)).then(|| both.map(str::to_owned))
 }
 
 /// Commits, each by its name without the subject.
@@ -94,12 +141,40 @@ fn subject(log: &Log<'_>, at: usize) -> Option<(String, bool)> {
     })
 }
 
-/// Name of the test: the last field of the line of parameters above the commits.
+/// Name of the test: the last field of the line of parameters above the commits, or the first one
+/// behind the names of the parameters in older mails.
 fn testcase(log: &Log<'_>, at: usize) -> Option<String> {
+    let above = || (at.saturating_sub(8)..at).rev();
     let is_names = |line: &usize| log.line(*line).trim_end().ends_with("/testcase:");
-    let names = (at.saturating_sub(8)..at).rev().find(is_names)?;
-    let last = log.line(names + 1).trim().rsplit('/').next()?;
-    Some(last.to_owned())
+    if let Some(names) = above().find(is_names) {
+        let last = log.line(names + 1).trim().rsplit('/').next()?;
+        return Some(last.to_owned());
+    }
+    above().find_map(|line| {
+        let values = log.line(line).trim().strip_prefix("testcase/")?.split_once(": ")?.1;
+        values.trim().split('/').next().map(str::to_owned)
+    })
+}
+
+/// True if the number at this place of a row is of the change.
+fn is_of_change(text: &str, start: usize) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let Some(row) = RobotRow::of_words(&words) else { return false };
+    let before = &text[..start];
+    let is_inside = !before.ends_with(char::is_whitespace) && !before.is_empty();
+    let word = before.split_whitespace().count() - usize::from(is_inside);
+    row.change_word == Some(word)
+}
+
+/// True for a row of `fail:runs  %reproduction  fail:runs`: `:4  25%  1:4  dmesg.x`.
+fn is_of_failures(text: &str, _: usize) -> bool {
+    let is_share = |word: &str| {
+        let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        word.split_once(':').is_some_and(|(failed, runs)| is_number(failed) && is_number(runs))
+    };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    matches!(words.as_slice(), [old, change, new, _, ..]
+        if is_share(old) && is_share(new) && change.ends_with('%'))
 }
 
 /// Values of a table, for both commits.
@@ -168,13 +243,16 @@ struct RobotValue {
 }
 
 impl RobotValue {
-    /// Takes a value and its deviation, `12.5 ± 3%` or `12.5 ±141%`, from the words.
+    /// Takes a value and its deviation, `12.5 ± 3%`, `12.5 ±141%` or `12.5 +- 3%`, from the words.
     fn take(words: &mut &[&str]) -> Option<Self> {
         let (first, mut tail) = words.split_first()?;
         let mean = number(first)?;
         let mut deviation_percent = None;
-        if let Some((sign, after)) = tail.split_first().filter(|(word, _)| word.starts_with('±')) {
-            let attached = sign.trim_start_matches('±');
+        let signed = tail.split_first().and_then(|(word, after)| {
+            let attached = word.strip_prefix('±').or_else(|| word.strip_prefix("+-"))?;
+            Some((attached, after))
+        });
+        if let Some((attached, after)) = signed {
             let (percent, after) =
                 if attached.is_empty() { after.split_first()? } else { (&attached, after) };
             deviation_percent = Some(number(percent.strip_suffix('%')?)?);
@@ -196,6 +274,8 @@ fn number(word: &str) -> Option<f64> {
 struct RobotRow {
     old: RobotValue,
     new: RobotValue,
+    /// Place of the change among the words, if there is one: older tables leave out small ones.
+    change_word: Option<usize>,
     name: String,
     /// True if a verdict is at the end, as in treering's own tables of this form.
     has_verdict: bool,
@@ -206,12 +286,27 @@ struct RobotRow {
 impl RobotRow {
     fn read(text: &str) -> Option<Self> {
         let words: Vec<&str> = text.split_whitespace().collect();
-        let mut words = words.as_slice();
+        Self::of_words(&words)
+    }
+
+    fn of_words(all: &[&str]) -> Option<Self> {
+        let mut words = all;
         let old = RobotValue::take(&mut words)?;
-        let (change, tail) = words.split_first()?;
-        words = tail;
-        let is_change = *change == "n/a" || change.starts_with(['+', '-']);
-        let new = RobotValue::take(&mut words).filter(|_| is_change)?;
+        let place = all.len() - words.len();
+        let (change, behind) = words.split_first()?;
+        let is_signed = *change == "n/a" || change.starts_with('+') || change.starts_with('-');
+        let is_percent = change.ends_with('%') && number(change.trim_end_matches('%')).is_some();
+        // Three numbers: the second is how far the value went.
+        let is_difference = || {
+            let mut after = behind;
+            number(change).is_some() && RobotValue::take(&mut after).is_some()
+        };
+        let has_change = is_signed || is_percent || is_difference();
+        if has_change {
+            words = behind;
+        }
+        let change_word = has_change.then_some(place);
+        let new = RobotValue::take(&mut words)?;
         let (verdict, names) = match words.split_last()? {
             (last, names) if last.starts_with('(') && last.ends_with(')') => (Some(*last), names),
             _ => (None, words),
@@ -222,8 +317,10 @@ impl RobotRow {
             _ => None,
         };
         let name = names.join(" ");
+        // A name begins with a letter, as otherwise a number of the row would be taken for one.
+        let is_name = name.starts_with(|letter: char| letter.is_alphabetic() || "[<_".contains(letter));
         let has_verdict = verdict.is_some();
-        (!name.is_empty()).then_some(Self { old, new, name, has_verdict, is_better })
+        is_name.then_some(Self { old, new, change_word, name, has_verdict, is_better })
     }
 }
 
@@ -258,8 +355,22 @@ mod tests {
         assert_eq!(far.old.deviation_percent, Some(141.0));
         let own = RobotRow::read(" 233.10 ±  2%  -12.5%  204.00   fio.write (worse)").unwrap();
         assert_eq!((own.name.as_str(), own.is_better), ("fio.write", Some(false)));
-        for wrong in ["", "1.0 2.0 3.0 x", "1.0 +2% x", "1.0 ± +2% 3 x", "1.0 +2% 3"] {
+        for wrong in ["", "1.0 x", "1.0 2.0 3.0 4.0 x", "1.0 +2% x", "1.0 ± +2% 3 x", "1.0 +2% 3"] {
             assert_eq!(RobotRow::read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn rows_of_older_mails_are_read_with_and_without_a_change() {
+        for (text, old, new, change_word) in [
+            ("  87819982        85307742        x.workload", 87_819_982.0, 85_307_742.0, None),
+            ("  7275      5%    7636 ±  5%  x.idle", 7275.0, 7636.0, Some(1)),
+            ("  20902 +-  5%  186%  59731 +-  5%  x.switches", 20902.0, 59731.0, Some(3)),
+            ("  10903 +- 99%  -1e+04  148 +-  5%  x.max", 10903.0, 148.0, Some(3)),
+            ("  3583  1e+04  14010  x.sum", 3583.0, 14010.0, Some(1)),
+        ] {
+            let row = RobotRow::read(text).unwrap();
+            assert_eq!((row.old.mean, row.new.mean, row.change_word), (old, new, change_word));
         }
     }
 }

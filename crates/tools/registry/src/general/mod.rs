@@ -1,7 +1,8 @@
 //! Import of what programs write that measure anything: hyperfine, Google Benchmark, the kernel
-//! test robot, and tables of numbers (CSV). They are recognized by their structure, whatever the
-//! file is called.
+//! test robot, fsperf, and tables of numbers (CSV). They are recognized by their structure, whatever
+//! the file is called.
 
+pub(crate) mod fsperf;
 mod google_benchmark;
 mod hyperfine;
 mod lkp;
@@ -21,6 +22,8 @@ pub(crate) const GOOGLE_BENCHMARK: Tool =
     Tool { workload: None, importer: Some(&google_benchmark::GoogleBenchmarkImporter) };
 /// Entry of the kernel test robot's tables in the tool registry.
 pub(crate) const LKP: Tool = Tool { workload: None, importer: Some(&lkp::LkpImporter) };
+/// Entry of fsperf's results in the tool registry.
+pub(crate) const FSPERF: Tool = Tool { workload: None, importer: Some(&fsperf::FsperfImporter) };
 /// Entry of tables of numbers in the tool registry.
 pub(crate) const TABLE: Tool = Tool { workload: None, importer: Some(&table::TableImporter) };
 
