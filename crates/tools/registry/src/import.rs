@@ -13,6 +13,7 @@ use treering_kit::import::source::{ImportError, TextSource};
 use treering_kit::import::trial::ImportedTrial;
 
 use crate::importers;
+use crate::unread::unread_tool;
 
 /// Output found in a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -185,11 +186,18 @@ pub fn import(bytes: &[u8]) -> ImportResult {
 /// Collects the outputs; returns the rest of the import.
 fn walk(log: &mut Log<'_>, collector: &mut dyn OutputCollector) -> ImportResult {
     let mut imported = ImportResult { lines: log.len(), ..ImportResult::default() };
+    let mut unread: Vec<&str> = Vec::new();
     let mut at = 0;
     while at < log.len() {
         log.forget_before(at);
         let Some(importer) = importers().iter().find(|importer| importer.begins(log, at)) else {
-            imported.skipped_lines += usize::from(!log.line(at).trim().is_empty());
+            let line = log.line(at);
+            imported.skipped_lines += usize::from(!line.trim().is_empty());
+            if let Some(tool) = unread_tool(line).filter(|tool| !unread.contains(tool)) {
+                unread.push(tool);
+                let what = format!("results of {tool} are not read");
+                imported.remarks.push(Remark { line: at + 1, what });
+            }
             at += 1;
             continue;
         };

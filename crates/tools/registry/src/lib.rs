@@ -9,6 +9,7 @@ mod import;
 mod mmtests;
 mod own;
 mod strict;
+mod unread;
 
 use std::sync::LazyLock;
 
