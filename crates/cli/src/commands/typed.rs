@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use treering_model::{Fact, RunMode, Trial, TrialHeader, TrialId};
 use treering_report::PageOrigin;
 
+use crate::clock;
 use crate::commands::trial::quoted;
 
 /// Page options that take a value.
@@ -44,10 +45,11 @@ pub(super) fn origin_of_findings(facts: &[Fact], started_unix_ms: i64, wall_ns: 
     with_typed(PageOrigin::of_trials(std::iter::once(&findings)))
 }
 
-/// Origin of a page about files: the program, and the command line.
+/// Origin of a page about files: the program, the day on which it read them, and the command line.
 pub(super) fn origin_of_files() -> PageOrigin {
-    let version = ("treering".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
-    with_typed(PageOrigin { facts: vec![version], commands: Vec::new() })
+    let facts = [("treering", env!("CARGO_PKG_VERSION").to_owned()), ("read", clock::day())];
+    let facts = facts.map(|(name, value)| (name.to_owned(), value)).to_vec();
+    with_typed(PageOrigin { facts, commands: Vec::new() })
 }
 
 /// Adds the command that makes the same page.

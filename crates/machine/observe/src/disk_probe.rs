@@ -15,7 +15,7 @@ use treering_sys::{PageBuffer, StopFlag};
 /// Size of each request, in bytes.
 const REQUEST_BYTES: usize = 4096;
 /// Longest time of the writes, and of the reads.
-const WRITING: Duration = Duration::from_millis(250);
+const WRITING: Duration = Duration::from_millis(200);
 const READING: Duration = Duration::from_millis(100);
 /// Maximum number of requests of each kind; the file has 2 MiB then.
 const REQUESTS_MAX: u64 = 512;

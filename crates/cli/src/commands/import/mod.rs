@@ -18,7 +18,7 @@ use treering_results::{TrialImport, TrialImporter};
 use crate::arguments::ImportArgs;
 use crate::clock;
 use crate::commands::output;
-use crate::commands::typed::origin_of_findings;
+use crate::commands::typed::origin_of_files;
 use crate::failure::Failure;
 use crate::storage::place_of;
 
@@ -157,7 +157,7 @@ fn show(rows: &[ImportedRow], notes: &[String], args: &ImportArgs) -> Result<(),
         store: store.as_deref(),
     };
     let mut shown = page(rows, &view);
-    shown.origin(origin_of_findings(&[], clock::trial_unix_ms(), 0));
+    shown.origin(origin_of_files());
     output::write(&shown, &args.output)
 }
 
