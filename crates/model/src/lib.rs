@@ -67,8 +67,8 @@ pub use observed::layout::{
     LayoutQuantiles, LayoutStructure, ModelledRead, SkippedEntries, UsedBytes,
 };
 pub use observed::machine::{
-    DetectableDifference, DiskSummary, FilesystemSupport, InstalledTool, MachineInventory,
-    ProbeNoise,
+    DetectableDifference, DiskLatencies, DiskSummary, FilesystemSupport, InstalledTool,
+    MachineInventory, ProbeLatency, ProbeNoise,
 };
 pub use observed::modelled::{MODELLED_DISK, ModelledSeconds};
 pub use observed::played::{PLAYED_STATUS, PlayedCounts, PlayedParts, PlayedStatus};

@@ -291,6 +291,8 @@ pub(crate) struct DoctorArgs {
     #[arg(value_parser = quantities::device())]
     pub(crate) guard: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 

@@ -1,27 +1,31 @@
 //! `treering age`: ages a filesystem on purpose, and shows the profiles for it.
 
 use std::cmp::Reverse;
-use std::os::fd::AsFd;
+use std::io::{IsTerminal, stderr};
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, FromArgMatches};
+use indicatif::{ProgressBar, ProgressStyle};
 use treering_age::{
     AgeWorkload, MeasuredDirectory, MeasuredTree, ResumedAging, measured_profile, profile_text,
     profiles, steps_of,
 };
-use treering_conduct::{PullTerms, extract_history};
+use treering_conduct::{PullTerms, extract_history, watch_signals};
 use treering_conduct::trial::TrialOutcome;
 use treering_lab::OwnedDirectory;
 use treering_model::nearest::suggestion;
-use treering_model::{Ending, KEPT_TREES_FACT, Trial};
-use treering_observe::census::census;
+use treering_model::{Ending, KEPT_TREES_FACT, Trial, thousands};
+use treering_observe::census::{TreeCensus, census};
+use treering_observe::tree::ScanError;
 use treering_report::pages::history::spread;
 use treering_report::{Cell, Column, Report, Table};
 use treering_results::no_results;
 use treering_script::{Settings, Workload};
 use treering_store::{Filter, LoadDetail, TrialState, TrialSummary};
-use treering_sys::open_top;
+use treering_sys::{filesystem_facts, open_top};
 
 use super::image::planned_save;
 use super::{native, output};
@@ -31,7 +35,8 @@ use crate::arguments::{
 };
 use crate::classic_output::say;
 use crate::clock::trial_unix_ms;
-use crate::failure::Failure;
+use crate::colour::is_dumb;
+use crate::failure::{Failure, Kind};
 use crate::storage::{failure, open_results, place_at};
 use crate::terminal::Terminal;
 
@@ -168,8 +173,7 @@ fn show(name: &str) -> Result<ExitCode, Failure> {
 
 fn profile(args: &MeasureProfileArgs) -> Result<ExitCode, Failure> {
     let top = open_top(&args.dir).map_err(|errno| Failure::of_path(&args.dir, &errno.into()))?;
-    let tree = census(top.as_fd(), Some(trial_unix_ms() / 1000))
-        .map_err(|error| Failure::environment(format!("cannot {}: {}", error.0, error.1)))?;
+    let tree = census_with_progress(&args.dir, top.as_fd())?;
     if tree.bytes == 0 {
         let message = format!("{}: there is no file with data in it", args.dir.display());
         return Err(Failure::usage(message));
@@ -192,6 +196,31 @@ fn profile(args: &MeasureProfileArgs) -> Result<ExitCode, Failure> {
     });
     output::with_writer(args.output.as_deref(), |out| out.write_all(text.as_bytes()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Counts a tree, and shows the progress on a terminal.
+fn census_with_progress(dir: &Path, top: BorrowedFd<'_>) -> Result<TreeCensus, Failure> {
+    let signals = watch_signals()?;
+    // The filesystem knows its number of inodes, if not those of the tree.
+    let inodes = filesystem_facts(top).ok().and_then(|facts| facts.used_inodes);
+    let most = inodes.map(|(used, _)| format!(" of at most {}", thousands(&used.to_string())));
+    let template = "{spinner} {human_pos} files{msg}  {per_sec}  {elapsed}";
+    let style = ProgressStyle::with_template(template).ok();
+    let bar = style.filter(|_| stderr().is_terminal() && !is_dumb()).map(|style| {
+        ProgressBar::new_spinner().with_style(style).with_message(most.unwrap_or_default())
+    });
+    let counted = census(top, Some(trial_unix_ms() / 1000), &mut |files| {
+        bar.iter().for_each(|bar| bar.set_position(files));
+        if signals.flag().is_raised() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    bar.iter().for_each(ProgressBar::finish_and_clear);
+    counted.map_err(|error| match error {
+        ScanError::Stopped => {
+            let message = format!("interrupted: no profile of {} was written", dir.display());
+            Failure::new(Kind::Interrupted, message)
+        }
+        ScanError::Failed(..) => Failure::environment(error.to_string()),
+    })
 }
 
 /// Shows the spread of the layouts of equal runs.

@@ -3,12 +3,14 @@
 use std::process::ExitCode;
 
 use treering_analysis::KnownTotals;
+use treering_report::PageOrigin;
 use treering_report::pages::trials::{TrialRow, page};
 use treering_report::pages::trials_json::TrialList;
 use treering_results::{TrialProperty, check_known};
 use treering_store::{Filter, LoadDetail, Store, StoreError, TrialState};
 
 use super::output;
+use super::typed::with_typed;
 use crate::arguments::ListArgs;
 use crate::failure::Failure;
 use crate::storage::{failure, open_to_read};
@@ -21,9 +23,9 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
         limit: Some(args.limit),
         ..Filter::default()
     };
-    let rows = match open_to_read(&args.store)? {
+    let (rows, origin) = match open_to_read(&args.store)? {
         Some(store) => {
-            let rows = rows(&store, &filter).map_err(|error| failure(&error))?;
+            let (rows, origin) = rows(&store, &filter).map_err(|error| failure(&error))?;
             let asked = [
                 (TrialProperty::Workload, &filter.workload),
                 (TrialProperty::Label, &filter.label),
@@ -38,19 +40,23 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
                 let unknown = value.as_deref().filter(|value| !is_workload(value));
                 unknown.map_or(Ok(()), |value| check_known(&store, property, value))?;
             }
-            rows
+            (rows, origin)
         }
-        None => Vec::new(),
+        None => (Vec::new(), PageOrigin::default()),
     };
-    output::write_or_data(&page(&rows), &TrialList::new(&rows), &args.output)?;
+    let mut shown = page(&rows);
+    shown.origin(with_typed(origin));
+    output::write_or_data(&shown, &TrialList::new(&rows), &args.output)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn rows(store: &Store, filter: &Filter) -> Result<Vec<TrialRow>, StoreError> {
+/// Rows of the list, and the origin of their trials.
+fn rows(store: &Store, filter: &Filter) -> Result<(Vec<TrialRow>, PageOrigin), StoreError> {
     let summaries = store.trials(filter)?;
     let ids: Vec<_> = summaries.iter().map(|summary| summary.trial).collect();
     let short = store.short_ids(&ids)?;
     let trials = store.load_many(&ids, LoadDetail::Headlines)?;
+    let origin = PageOrigin::of_ends(trials.iter());
     let rows = summaries.into_iter().zip(short).zip(trials).map(|((summary, short_id), trial)| {
         let ending = match summary.state {
             TrialState::Running => None,
@@ -74,5 +80,5 @@ fn rows(store: &Store, filter: &Filter) -> Result<Vec<TrialRow>, StoreError> {
             metrics: trial.metrics.into_iter().filter(|metric| metric.primary).collect(),
         }
     });
-    Ok(rows.collect())
+    Ok((rows.collect(), origin))
 }

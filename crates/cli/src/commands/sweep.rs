@@ -9,7 +9,7 @@ use treering_report::pages::history::sweep::page;
 use treering_store::{Filter, LoadDetail, TrialState};
 
 use super::output;
-use super::typed::typed_again;
+use super::typed::with_typed;
 use crate::arguments::SweepArgs;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, open_results};
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
     let draws = output::is_html(args.output.format());
     let mut shown = page(&plan, &curves, draws);
     let origin = PageOrigin::of_trials(trials.iter());
-    shown.origin(origin.with_command("The same page", &typed_again(std::env::args_os())));
+    shown.origin(with_typed(origin));
     output::write(&shown, &args.output)?;
     Ok(ExitCode::SUCCESS)
 }

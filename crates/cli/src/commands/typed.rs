@@ -1,8 +1,12 @@
 //! Command line that repeats a comparison or a page: the typed words without options about the
-//! format of a page and about an earlier run.
+//! format of a page and about an earlier run; and the foot of pages that end with it.
 
 use std::ffi::OsString;
 
+use treering_model::{Fact, RunMode, Trial, TrialHeader, TrialId};
+use treering_report::PageOrigin;
+
+use crate::clock;
 use crate::commands::trial::quoted;
 
 /// Page options that take a value.
@@ -27,6 +31,30 @@ pub(super) fn typed_again(typed: impl Iterator<Item = OsString>) -> String {
         }
     }
     line
+}
+
+/// Origin of a page about what this command found, rather than about stored trials: the machine by
+/// these facts, the time, and the command line.
+pub(super) fn origin_of_findings(facts: &[Fact], started_unix_ms: i64, wall_ns: u64) -> PageOrigin {
+    let beginning = TrialHeader {
+        started_unix_ms,
+        treering_version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..TrialHeader::new(TrialId::new(), "", RunMode::Native)
+    };
+    let findings = Trial { facts: facts.to_vec(), wall_ns, ..Trial::new(beginning) };
+    with_typed(PageOrigin::of_trials(std::iter::once(&findings)))
+}
+
+/// Origin of a page about files: the program, the day on which it read them, and the command line.
+pub(super) fn origin_of_files() -> PageOrigin {
+    let facts = [("treering", env!("CARGO_PKG_VERSION").to_owned()), ("read", clock::day())];
+    let facts = facts.map(|(name, value)| (name.to_owned(), value)).to_vec();
+    with_typed(PageOrigin { facts, commands: Vec::new() })
+}
+
+/// Adds the command that makes the same page.
+pub(super) fn with_typed(origin: PageOrigin) -> PageOrigin {
+    origin.with_command("The same page", &typed_again(std::env::args_os()))
 }
 
 /// Reports whether a word is a complete page option: `--format=html`, `-q`.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::cells::{PlannedCell, observing_rounds, rounds};
-use crate::plan::{Plan, PlannedJob, Stopping};
+use crate::plan::{Plan, PlannedJob, ShippedPlan, Stopping};
 use treering_model::{Accelerator, Cell, CellRole, DeviceSpec, TrialId, Variant, WorkLimit};
 use treering_script::{Footprint, ScaleUnit, TargetFacts};
 use treering_stats::median;
@@ -210,7 +210,7 @@ fn time(plan: &Plan, expected: &ExpectedSeconds<'_>, missing: &[&PlannedCell]) -
         (seconds(&|_| true), seconds(&is_of_least), seconds(&is_unlimited))
     else {
         let Stopping::Time { minutes, .. } = plan.stopping else {
-            return UNKNOWN.to_owned();
+            return as_shipped(plan).unwrap_or_else(|| UNKNOWN.to_owned());
         };
         let minutes = duration(minutes * 60.0);
         return format!("{UNKNOWN}; as many rounds as fit into {minutes}");
@@ -223,6 +223,13 @@ fn time(plan: &Plan, expected: &ExpectedSeconds<'_>, missing: &[&PlannedCell]) -
         (least, longest) if least == longest => format!("about {longest}"),
         (least, longest) => format!("about {least} to {longest}"),
     }
+}
+
+/// Duration of a plan inside the program by its own head, where no earlier trial shows it.
+fn as_shipped(plan: &Plan) -> Option<String> {
+    let shipped = ShippedPlan::find(&plan.name)?;
+    let minutes = Some(shipped.minutes()).filter(|_| shipped.question() == plan.question)?;
+    Some(format!("about {minutes} min as shipped, on two CPUs; {UNKNOWN}"))
 }
 
 /// Line about the number of primary comparisons and the minimum number of rounds for them.

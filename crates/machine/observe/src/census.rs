@@ -3,14 +3,17 @@
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
+use std::ops::ControlFlow;
 use std::os::fd::BorrowedFd;
 
 use treering_sys::{Confinement, FileType, identity_in, stat};
 
-use crate::tree::{SkipReason, TreeEntry, TreeVisitor, WalkError, traverse};
+use crate::tree::{ScanError, SkipReason, TreeEntry, TreeVisitor, traverse};
 
 /// Number of size classes: empty, 1 byte, 2 to 3, and so on.
 const CLASSES: usize = 41;
+/// Files between two calls of the progress callback.
+const NEWS_EVERY: u64 = 256;
 /// Largest age class.
 const AGE_MAX: u8 = 31;
 
@@ -45,11 +48,16 @@ pub struct TreeCensus {
 }
 
 /// Counts everything beneath a directory; `now`, in seconds since 1970, gives the files their ages.
-/// Without it birth times are not looked at, and all files are of age 0.
+/// Without it birth times are not looked at, and all files are of age 0. `progress` gets the number
+/// of files so far and can stop the count.
 ///
 /// # Errors
-/// If directories cannot be opened at all.
-pub fn census(top: BorrowedFd<'_>, now: Option<i64>) -> Result<TreeCensus, WalkError> {
+/// If the callback stops the count, or directories cannot be opened at all.
+pub fn census(
+    top: BorrowedFd<'_>,
+    now: Option<i64>,
+    progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> Result<TreeCensus, ScanError> {
     let census = TreeCensus {
         files: 0,
         bytes: 0,
@@ -59,7 +67,7 @@ pub fn census(top: BorrowedFd<'_>, now: Option<i64>) -> Result<TreeCensus, WalkE
         unborn: 0,
         failed: 0,
     };
-    let mut counter = CensusVisitor { census, now, path: Vec::new() };
+    let mut counter = CensusVisitor { census, now, path: Vec::new(), progress };
     traverse(Confinement::probe(top), top, &mut counter)?;
     let TreeCensus { mut sizes, mut class_bytes, .. } = counter.census;
     let used = sizes.iter().rposition(|count| *count > 0).map_or(1, |last| last + 1);
@@ -68,14 +76,15 @@ pub fn census(top: BorrowedFd<'_>, now: Option<i64>) -> Result<TreeCensus, WalkE
     Ok(TreeCensus { sizes, class_bytes, ..counter.census })
 }
 
-struct CensusVisitor {
+struct CensusVisitor<'p> {
     census: TreeCensus,
     now: Option<i64>,
     /// Directories of the current path, by index, with their files by age so far.
     path: Vec<(usize, BTreeMap<u8, u32>)>,
+    progress: &'p mut dyn FnMut(u64) -> ControlFlow<()>,
 }
 
-impl CensusVisitor {
+impl CensusVisitor<'_> {
     /// Age class of a file by its birth time.
     fn age(&mut self, entry: &TreeEntry<'_>) -> u8 {
         let Some(now) = self.now else { return 0 };
@@ -90,19 +99,24 @@ impl CensusVisitor {
     }
 }
 
-impl TreeVisitor for CensusVisitor {
-    type Halt = WalkError;
+impl TreeVisitor for CensusVisitor<'_> {
+    type Halt = ScanError;
 
-    fn enter(&mut self, _dir: BorrowedFd<'_>, _name: Option<&CStr>) -> Result<(), WalkError> {
+    fn enter(&mut self, _dir: BorrowedFd<'_>, _name: Option<&CStr>) -> Result<(), ScanError> {
         let above = self.path.last().map_or(0, |(above, _)| *above);
         self.path.push((self.census.directories.len(), BTreeMap::new()));
         self.census.directories.push(CensusDirectory { above, ages: Vec::new() });
         Ok(())
     }
 
-    fn entry(&mut self, entry: &TreeEntry<'_>) -> Result<(), WalkError> {
+    fn entry(&mut self, entry: &TreeEntry<'_>) -> Result<(), ScanError> {
         if entry.kind != FileType::RegularFile {
             return Ok(());
+        }
+        if self.census.files.is_multiple_of(NEWS_EVERY)
+            && (self.progress)(self.census.files).is_break()
+        {
+            return Err(ScanError::Stopped);
         }
         let Ok(attributes) = stat(entry.dir, entry.name) else {
             self.census.failed += 1;
@@ -124,7 +138,7 @@ impl TreeVisitor for CensusVisitor {
         Ok(())
     }
 
-    fn leave(&mut self) -> Result<(), WalkError> {
+    fn leave(&mut self) -> Result<(), ScanError> {
         if let Some((directory, ages)) = self.path.pop() {
             self.census.directories[directory].ages = ages.into_iter().collect();
         }
@@ -141,11 +155,12 @@ impl TreeVisitor for CensusVisitor {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::ops::ControlFlow;
     use std::os::fd::AsFd;
 
     use treering_sys::open_top;
 
-    use super::{census, identity_in};
+    use super::{ScanError, census, identity_in};
 
     #[test]
     fn files_are_counted_by_size_and_directories_by_children() {
@@ -160,7 +175,7 @@ mod tests {
         let top = open_top(place.path()).unwrap();
         let born = identity_in(top.as_fd(), c"two").unwrap().born.unwrap();
         let now = born.0 + 60 * 9;
-        let counts = census(top.as_fd(), Some(now)).unwrap();
+        let counts = census(top.as_fd(), Some(now), &mut |_| ControlFlow::Continue(())).unwrap();
         assert_eq!((counts.files, counts.bytes, counts.failed), (4, 9004, 0));
         let above: Vec<usize> = counts.directories.iter().map(|dir| dir.above).collect();
         assert_eq!(above.len(), 4);
@@ -175,5 +190,7 @@ mod tests {
         sizes.resize(14, 0);
         sizes.push(1);
         assert_eq!(counts.sizes, sizes);
+        let stopped = census(top.as_fd(), None, &mut |_| ControlFlow::Break(()));
+        assert_eq!(stopped, Err(ScanError::Stopped));
     }
 }

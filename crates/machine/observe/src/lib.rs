@@ -7,6 +7,7 @@ mod call_latencies;
 pub mod census;
 mod cgroup;
 mod conditions;
+mod disk_probe;
 mod environment;
 mod function_latencies;
 pub mod hot;
@@ -22,6 +23,7 @@ pub mod tree;
 
 pub use call_latencies::deciding_latency;
 pub use conditions::HostWatch;
+pub use disk_probe::probe_disk;
 pub use function_latencies::FunctionName;
 pub use noise::{ProbeResult, detectable_difference, probe_noise};
 pub use played_disk::{played_below, played_disk_at};

@@ -35,7 +35,7 @@ pub struct ScanResult {
     pub order: u64,
 }
 
-/// Failure of a recursive read.
+/// Failure of a walk over a whole tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanError {
     /// Stopped by the progress callback.

@@ -84,6 +84,27 @@ pub struct ProbeNoise {
     pub variation_percent: f64,
 }
 
+/// Latencies of the disk below a directory, each request waited for.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct DiskLatencies {
+    /// Appending 4 KiB to a file, and `fdatasync`.
+    pub synced_write: ProbeLatency,
+    /// Reading 4 KiB of the same file with `O_DIRECT`; `None` where that is not possible.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direct_read: Option<ProbeLatency>,
+}
+
+/// Latency of the requests of a probe.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct ProbeLatency {
+    /// Number of requests.
+    pub n: usize,
+    /// Median in milliseconds.
+    pub median_ms: f64,
+    /// Longest request in milliseconds.
+    pub max_ms: f64,
+}
+
 /// Smallest difference that a comparison of two variants detects with 80 % power at level .05.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct DetectableDifference {

@@ -37,6 +37,9 @@ impl NumberStyle {
     }
 }
 
+/// Time in seconds below which values of a series have units that suit them (`1.209 ms`).
+pub(crate) const SHORT_SECONDS: f64 = 0.1;
+
 /// A number with unit and notation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Number {

@@ -5,7 +5,7 @@
 mod guard;
 mod plan;
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,14 +15,19 @@ use treering_lab::{InventoryRequest, MachineFindings, take_inventory};
 use treering_model::MachineInventory;
 use treering_observe::detectable_difference;
 use treering_registry::{import, workloads};
-use treering_report::pages::doctor::json::Diagnosis;
+use treering_report::pages::doctor::json::{Diagnosis, StoreFindings};
 use treering_report::pages::doctor::next::{self, IN_MEMORY, Subject};
 use treering_report::pages::doctor::page;
 use treering_report::pages::doctor::severity::worst_first;
+use treering_store::Filter;
+use treering_sys::monotonic_ns;
 
+use super::typed::origin_of_findings;
 use super::{compare, lab, output};
-use crate::arguments::DoctorArgs;
+use crate::arguments::{DoctorArgs, StoreArgs};
+use crate::clock::trial_unix_ms;
 use crate::failure::{Failure, Kind};
+use crate::storage::{failure, place_of};
 
 /// Examines the machine and shows the findings.
 pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
@@ -39,8 +44,14 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
         Failure::usage(format!("{}: {error}", path.display()))
             .hint("name a directory, a block device or a plan")
     })?;
+    diagnose(args, &path, &kind)
+}
+
+/// Examines the target, and shows what was found.
+fn diagnose(args: &DoctorArgs, path: &Path, kind: &Metadata) -> Result<ExitCode, Failure> {
     let signals = watch_signals()?;
-    let dir = kind.is_dir().then_some(path.as_path());
+    let (started_unix_ms, began_ns) = (trial_unix_ms(), monotonic_ns());
+    let dir = kind.is_dir().then_some(path);
     let (mut findings, probed) = MachineFindings::examine(dir, signals.flag());
     if signals.flag().is_raised() {
         return Err(Failure::new(Kind::Interrupted, "interrupted: nothing was left behind"));
@@ -48,29 +59,54 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     let (mut size, mut warnings) = (Vec::new(), Vec::new());
     let subject = if kind.is_dir() {
         findings.examine_directory(&probed);
-        Subject::Directory(&path)
+        Subject::Directory(path)
     } else if kind.file_type().is_block_device() {
-        Subject::Device { node: &path, is_free: findings.examine_device(&path)? }
+        Subject::Device { node: path, is_free: findings.examine_device(path)? }
     } else {
-        (size, warnings) =
-            plan::look_at_plan(&compare::read_plan(&path, false, None)?, &mut findings)?;
-        Subject::Plan(&path)
+        let plan = compare::read_plan(path, false, None)?;
+        (size, warnings) = plan::look_at_plan(&plan, &args.store, &mut findings)?;
+        Subject::Plan(path)
     };
+    let store = stored(&args.store)
+        .map_err(|failure| findings.obstacles.push(failure.message().to_owned()))
+        .ok();
     warnings.extend(worst_first(std::mem::take(&mut findings.cautions)));
     let inventory = inventory(dir);
     let resolution = detectable_difference(&probed.noise);
+    let mut next = next::commands(subject, &inventory, is_in_memory);
+    if let Some(store) = &args.store.store {
+        next.iter_mut().for_each(|next| next.name_store(&store.to_string_lossy()));
+    }
     let diagnosis = Diagnosis {
         path: &path.to_string_lossy(),
         obstacles: &findings.obstacles,
         cautions: &warnings,
-        next: &next::commands(subject, &inventory, is_in_memory),
+        next: &next,
         inventory: &inventory,
+        store: store.as_ref(),
+        disk: findings.disk.as_ref(),
         resolution: resolution.as_ref(),
         noise: &probed.noise,
         environment: &findings.facts,
     };
-    output::write_or_data(&page(&diagnosis, &size), &diagnosis, &args.output)?;
+    let mut shown = page(&diagnosis, &size);
+    let wall_ns = monotonic_ns().saturating_sub(began_ns);
+    shown.origin(origin_of_findings(&findings.facts, started_unix_ms, wall_ns));
+    output::write_or_data(&shown, &diagnosis, &args.output)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Store that commands with the same option use, with its newest trial.
+fn stored(args: &StoreArgs) -> Result<StoreFindings, Failure> {
+    let place = place_of(args);
+    let path = place.path()?;
+    // A store that is named is made by the first run.
+    let opened = if args.store.is_some() && !path.exists() { None } else { place.open_to_read()? };
+    let newest = Filter { limit: Some(1), ..Filter::default() };
+    let trials = opened.map(|store| store.trials(&newest)).transpose();
+    let trials = trials.map_err(|error| failure(&error))?.unwrap_or_default();
+    let newest_unix_ms = trials.first().map(|trial| trial.started_unix_ms);
+    Ok(StoreFindings { path: path.display().to_string(), newest_unix_ms })
 }
 
 /// Examines the machine, and the logs in the directory, if there is one.

@@ -30,11 +30,11 @@ const TARGET_CAUTIONS: [Code; 7] = [
 /// cautions of the comparison.
 pub(super) fn look_at_plan(
     plan: &Plan,
+    store: &StoreArgs,
     findings: &mut MachineFindings,
 ) -> Result<(Vec<String>, Vec<Warning>), Failure> {
-    let usual_store = StoreArgs::default();
     let memory_bytes = findings.number("memory.usable_bytes");
-    let examination = examine_plan(plan, &plan_store(&usual_store), &lab::open(), memory_bytes)?;
+    let examination = examine_plan(plan, &plan_store(store), &lab::open(), memory_bytes)?;
     findings.obstacles.extend(examination.obstacles);
     findings.cautions.extend(examination.cautions);
     Ok((examination.size, target_cautions(plan)))

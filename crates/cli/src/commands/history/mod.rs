@@ -11,7 +11,7 @@ use treering_report::pages::history::{HistoryView, page};
 use treering_results::{SeriesRequest, origin_of, requested_history};
 
 use super::output;
-use super::typed::typed_again;
+use super::typed::with_typed;
 use crate::arguments::{HistoryArgs, SeriesArgs, percentage};
 use crate::exit_codes::UNCLEAR;
 use crate::failure::Failure;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let view = HistoryView { by, anchor, draws: output::is_html(args.output.format()) };
     let data = HistoryData::new(&history, by, anchor);
     let mut shown = page(&history, &view);
-    shown.origin(origin.with_command("The same page", &typed_again(std::env::args_os())));
+    shown.origin(with_typed(origin));
     output::write_or_data(&shown, &data, &args.output)?;
     Ok(if args.gate { gate(&history, terms) } else { ExitCode::SUCCESS })
 }

@@ -18,6 +18,7 @@ use treering_results::{TrialImport, TrialImporter};
 use crate::arguments::ImportArgs;
 use crate::clock;
 use crate::commands::output;
+use crate::commands::typed::origin_of_files;
 use crate::failure::Failure;
 use crate::storage::place_of;
 
@@ -155,7 +156,9 @@ fn show(rows: &[ImportedRow], notes: &[String], args: &ImportArgs) -> Result<(),
         is_whole: args.full || args.output.format.is_some(),
         store: store.as_deref(),
     };
-    output::write(&page(rows, &view), &args.output)
+    let mut shown = page(rows, &view);
+    shown.origin(origin_of_files());
+    output::write(&shown, &args.output)
 }
 
 /// Failure for files without an output. The first remark explains why text that begins like an

@@ -16,10 +16,10 @@ use treering_lab::{ReadOnlyView, ViewKind};
 use treering_model::LayoutMap;
 use treering_observe::layout::{LayoutSurvey, SurveyPlan, WalkCounts, survey};
 use treering_report::pages::layout::{LayoutView, map_page, page, write_json};
-use treering_report::{DrawingPreset, PageOrigin, drawings};
+use treering_report::{DrawingPreset, drawings};
 use treering_sys::write_whole_file;
 
-use super::typed::typed_again;
+use super::typed::origin_of_files;
 use super::{charts, output};
 use crate::arguments::LayoutArgs;
 use crate::failure::{Failure, Kind};
@@ -61,11 +61,7 @@ pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
             page.note("--extents lists the extents of the image file itself.");
         }
         if is_html {
-            let origin = PageOrigin {
-                facts: vec![("treering".to_owned(), env!("CARGO_PKG_VERSION").to_owned())],
-                commands: Vec::new(),
-            };
-            page.origin(origin.with_command("The same page", &typed_again(std::env::args_os())));
+            page.origin(origin_of_files());
         }
         output::write(&page, &args.output)?;
     }

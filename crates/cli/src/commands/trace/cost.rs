@@ -10,6 +10,7 @@ use treering_trace::{DiskReplay, ModelledDisk};
 use super::files::each_entry;
 use crate::arguments::CostArgs;
 use crate::commands::output;
+use crate::commands::typed::origin_of_files;
 use crate::failure::Failure;
 
 /// Maximum size of a disk description.
@@ -36,7 +37,9 @@ pub(super) fn run(args: &CostArgs) -> Result<ExitCode, Failure> {
     }
     let about: Vec<(String, String)> =
         disks.iter().map(|(name, disk)| ((*name).to_owned(), disk.about.clone())).collect();
-    output::write(&page(&costed, &about), &args.page)?;
+    let mut shown = page(&costed, &about);
+    shown.origin(origin_of_files());
+    output::write(&shown, &args.page)?;
     Ok(ExitCode::SUCCESS)
 }
 

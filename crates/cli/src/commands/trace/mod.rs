@@ -11,6 +11,7 @@ use std::time::Duration;
 use treering_observe::block_trace::convert_to_blktrace;
 use treering_trace::TraceWindow;
 
+use super::typed::origin_of_files;
 use crate::arguments::{ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs, size};
 use crate::failure::Failure;
 
@@ -31,7 +32,7 @@ fn show(args: &ShowTraceArgs) -> Result<ExitCode, Failure> {
     if let (Some(dir), Some(first)) = (&args.blktrace_out, args.files.first()) {
         convert_to_blktrace(first, dir)?;
     }
-    page::write(&runs, &args.page)?;
+    page::write(&runs, origin_of_files(), &args.page)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,19 +3,26 @@
 use std::process::ExitCode;
 
 use treering_report::pages::trace::{TracedRun, json, page};
-use treering_report::{DrawingPreset, drawings, formats};
+use treering_report::{DrawingPreset, PageOrigin, drawings, formats};
 
 use super::{files, window};
 use crate::arguments::{OutputArgs, PlotArgs};
 use crate::commands::output;
+use crate::commands::typed::origin_of_files;
 use crate::failure::Failure;
 
 /// Writes the page as the user asked.
-pub(super) fn write(runs: &[TracedRun], args: &OutputArgs) -> Result<(), Failure> {
+pub(super) fn write(
+    runs: &[TracedRun],
+    origin: PageOrigin,
+    args: &OutputArgs,
+) -> Result<(), Failure> {
     if args.format() == Some("json") {
         return output::with_writer(args.output.as_deref(), |out| writeln!(out, "{}", json(runs)));
     }
-    output::write(&page(runs, output::is_html(args.format())), args)
+    let mut shown = page(runs, output::is_html(args.format()));
+    shown.origin(origin);
+    output::write(&shown, args)
 }
 
 /// Draws traces.
@@ -34,7 +41,8 @@ pub(super) fn plot(args: &PlotArgs) -> Result<ExitCode, Failure> {
     for (run, label) in runs.iter_mut().zip(&args.label) {
         run.name.clone_from(label);
     }
-    let page = page(&runs, true);
+    let mut page = page(&runs, true);
+    page.origin(origin_of_files());
     output::with_writer(Some(&args.output), |out| {
         if extension.as_deref() == Some("svg") {
             let drawings = drawings(&page, DrawingPreset::Screen);

@@ -9,17 +9,22 @@ use std::process::{Command, ExitCode, ExitStatus};
 use std::time::Duration;
 
 use treering_conduct::watch_signals;
+use treering_model::Fact;
 use treering_observe::block_trace::{
     BlockTraceError, Recording, RecordingMethod, RecordingOptions, TraceMethod, TracedDevice,
     device_at, devices_under,
 };
+use treering_observe::{ObserverContext, ObserverOptions, look, look_at_device};
 use treering_report::pages::trace::TracedRun;
-use treering_sys::{sync_filesystem, wait_passing_signals};
+use treering_sys::{monotonic_ns, sync_filesystem, wait_passing_signals};
 use treering_trace::TraceSummary;
 
 use super::page;
 use crate::arguments::{RecordTraceArgs, size};
 use crate::classic_output::say;
+use crate::clock::trial_unix_ms;
+use crate::commands::output;
+use crate::commands::typed::origin_of_findings;
 use crate::failure::{Failure, Kind};
 
 /// Interval at which the command is polled for its end.
@@ -42,6 +47,7 @@ pub(super) fn run(args: &RecordTraceArgs) -> Result<ExitCode, Failure> {
     let recording = Recording::begin(&options, &devices, &mut warn)
         .map_err(|error| Failure::of(Kind::Environment, &error).maybe_hint(error.hint()))?;
     let signals = watch_signals()?;
+    let (started_unix_ms, began_ns) = (trial_unix_ms(), monotonic_ns());
     let child = Command::new(program).args(words).spawn();
     let mut child = match child {
         Ok(child) => child,
@@ -62,8 +68,24 @@ pub(super) fn run(args: &RecordTraceArgs) -> Result<ExitCode, Failure> {
     let summary = TraceSummary { whole: digest, phases: Vec::new(), begin_ns: 0, from_ns: 0 };
     let name = program.to_string_lossy().into_owned();
     let run = TracedRun { name, summary, on_disk: Vec::new() };
-    page::write(&[run], &args.page.output())?;
+    let wall_ns = monotonic_ns().saturating_sub(began_ns);
+    let origin = origin_of_findings(&environment(args), started_unix_ms, wall_ns);
+    page::write(&[run], origin, &args.page.output())?;
     Ok(exit_code(end.status))
+}
+
+/// Facts about the machine and the device, for the foot of a page.
+fn environment(args: &RecordTraceArgs) -> Vec<Fact> {
+    if !output::is_html(args.page.output().format()) {
+        return Vec::new();
+    }
+    let target = args.dir.as_deref().unwrap_or(Path::new("."));
+    let mut facts = look(&ObserverContext { target, options: ObserverOptions::default() }).facts;
+    if let Some(device) = args.device.first() {
+        facts.retain(|fact| !fact.name.starts_with("device."));
+        facts.extend(look_at_device(device).facts);
+    }
+    facts
 }
 
 /// Name of the method that only reads counters, without events.

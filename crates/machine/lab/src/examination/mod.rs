@@ -1,13 +1,14 @@
 //! Examines a machine before anything is measured on it: facts, cautions, noise, and obstacles to
-//! using a directory or a device. Makes nothing but the files of the noise probe.
+//! using a directory or a device. Makes nothing but the files of the probes.
 
 mod inventory;
 
 use std::path::Path;
 
-use treering_model::{Caution, CautionCode, Fact, quoted};
+use treering_model::{Caution, CautionCode, DiskLatencies, Fact, quoted};
 use treering_observe::{
-    ObserverContext, ObserverOptions, ProbeResult, look, look_at_device, probe_noise, watch,
+    ObserverContext, ObserverOptions, ProbeResult, look, look_at_device, probe_disk, probe_noise,
+    watch,
 };
 use treering_sys::{StopFlag, is_root};
 
@@ -23,6 +24,8 @@ pub struct MachineFindings {
     pub cautions: Vec<Caution>,
     /// Facts about the environment.
     pub facts: Vec<Fact>,
+    /// Latencies of the directory's disk.
+    pub disk: Option<DiskLatencies>,
 }
 
 impl MachineFindings {
@@ -36,6 +39,8 @@ impl MachineFindings {
         findings.add(look(&scene));
         let watching = watch(&scene);
         let probed = probe_noise(dir, stop);
+        // A directory that refuses files was refused by the first probe, too.
+        findings.disk = dir.and_then(|dir| probe_disk(dir, stop).ok().flatten());
         findings.add(watching.end());
         if !is_root() {
             let message = "only root can drop the kernel's caches".to_owned();

@@ -1,6 +1,7 @@
 //! Descriptions of a killed run's leftovers, for messages.
 
 use std::ffi::CString;
+use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -46,7 +47,7 @@ fn size_of(dir: &Path, name: &str) -> Option<(u64, u64)> {
     let target = Target::open(dir).ok()?;
     let name = CString::new(name).ok()?;
     let tree = open_subdir(target.confinement(), target.dir(), &name).ok()?;
-    let counts = census(tree.as_fd(), None).ok()?;
+    let counts = census(tree.as_fd(), None, &mut |_| ControlFlow::Continue(())).ok()?;
     Some((counts.files, counts.bytes))
 }
 

@@ -16,6 +16,7 @@ use super::plot::{
 };
 use super::{Rounds, RoundsVariant};
 use crate::escape::visible;
+use crate::number::SHORT_SECONDS;
 use crate::{Cell, Number};
 
 /// Ratio of the largest to the smallest value from which the axis is logarithmic.
@@ -131,6 +132,16 @@ fn middle_word(rounds: &Rounds) -> &'static str {
     if is_series { "level" } else { "median" }
 }
 
+impl Rounds {
+    /// True for a series of seconds that are all shorter than a tenth: its axis has the units that
+    /// suit them.
+    pub(crate) fn has_short_times(&self) -> bool {
+        let is_series = self.by.is_some() && !self.paired;
+        let mut values = self.variants.iter().flat_map(present);
+        is_series && self.unit == Unit::Seconds && values.all(|value| value.abs() < SHORT_SECONDS)
+    }
+}
+
 fn shown(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds if value.abs() < 1.0 => Number::span(value).text(),
@@ -159,7 +170,10 @@ fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
     let variants = rounds.variants.len();
     // Values in ns or bytes are formatted with a unit that suits their size.
     let text = |value: f64| {
-        let number = Number::measured(value, rounds.unit);
+        let number = match rounds.has_short_times() {
+            true => Number::span(value),
+            false => Number::measured(value, rounds.unit),
+        };
         number.style.scales().then(|| trimmed(&number.text()))
     };
     html! {

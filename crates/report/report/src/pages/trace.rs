@@ -172,18 +172,18 @@ fn in_words(run: &TracedRun) -> String {
     if figures.reads.requests + figures.writes.requests + figures.discards.requests == 0 {
         return format!("{}: no requests reached the devices.", run.name);
     }
-    let counted = match figures.counted_by {
+    let events = match figures.counted_by {
         CountingEvent::Complete => "",
         CountingEvent::Issue => " The trace has no completions: requests are counted when issued.",
         CountingEvent::Queue => " The trace has no completions: requests are counted when queued.",
     };
     let losses = losses(figures.lost_events, figures.missing_bytes);
     format!(
-        "{}: {:.2} s on {}, {} requests, {}.{counted}{}",
+        "{}: {:.2} s on {}, {}, {}.{events}{}",
         run.name,
         figures.seconds(),
         names.join(", "),
-        figures.reads.requests + figures.writes.requests,
+        counted(figures.reads.requests + figures.writes.requests, "request"),
         seeks(figures),
         losses.map(|losses| format!(" {losses}.")).unwrap_or_default(),
     )

@@ -6,9 +6,6 @@ use super::identity::{duration, ending_word, in_short, minute};
 use crate::table::RowField;
 use crate::{Cell, Column, Report, Table};
 
-/// Number of metrics in a row; JSON has all.
-const METRICS: usize = 1;
-
 /// A trial as listed, with data that a store has without reading tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialRow {
@@ -49,49 +46,35 @@ pub fn page(rows: &[TrialRow]) -> Report {
         page.paragraph("The store contains no trials.");
         return page;
     }
-    let differs = DifferingColumns {
-        target: rows.iter().any(|row| row.target != rows[0].target),
-        mode: rows.iter().any(|row| row.mode != rows[0].mode),
-    };
-    page.table(Table::from_rows("trials", "", rows.iter().map(|row| fields(row, &differs))));
+    let have_modes = rows.iter().any(|row| row.mode != rows[0].mode);
+    page.table(Table::from_rows("trials", "", rows.iter().map(|row| fields(row, have_modes))));
     page
 }
 
-/// Columns of a list that are left out where all trials have the same.
-struct DifferingColumns {
-    target: bool,
-    mode: bool,
-}
-
 /// Fields of a row: few enough for a line of 100 columns. JSON has all that is known of a trial.
-fn fields(row: &TrialRow, differs: &DifferingColumns) -> Vec<RowField> {
+fn fields(row: &TrialRow, have_modes: bool) -> Vec<RowField> {
     let took = match &row.ending {
         Some(Ending::Completed) if row.excluded.is_none() => duration(row.wall_ns),
         ending => ending_word(ending.as_ref(), row.excluded.is_some()),
     };
-    let metrics = Cell::some_text(&metrics(&row.metrics));
+    // A label names what a trial was of; without it its directory does, except those that a plan
+    // made for a moment.
+    let named = match row.label.as_str() {
+        "" if row.cell.is_none() => &row.target,
+        label => label,
+    };
+    let metric = row.metrics.first().map_or_else(String::new, in_short);
+    // What tells trials apart stands first, in sight on a narrow screen.
     let mut fields = vec![
         RowField::text("trial", &row.short_id),
-        RowField::text("started (UTC)", minute(row.started_unix_ms)),
         RowField::new(Column::long_text("workload"), Cell::text(&row.workload)),
-        RowField::new(Column::long_text("label"), Cell::some_text(&row.label)),
+        RowField::new(Column::long_text("label or place"), Cell::some_text(named)),
+        RowField::new(Column::long_text("first metric"), Cell::some_text(&metric)),
         RowField::new(Column::number("duration", Unit::Seconds), took),
-        RowField::new(Column::long_text("primary metrics"), metrics),
+        RowField::text("started (UTC)", minute(row.started_unix_ms)),
     ];
-    if differs.mode {
+    if have_modes {
         fields.push(RowField::text("mode", row.mode.name()));
     }
-    if differs.target {
-        let target = Cell::some_text(&row.target);
-        fields.push(RowField::new(Column::long_text("target"), target));
-    }
     fields
-}
-
-fn metrics(metrics: &[Metric]) -> String {
-    let mut shown: Vec<String> = metrics.iter().take(METRICS).map(in_short).collect();
-    if metrics.len() > METRICS {
-        shown.push(format!("{} more", metrics.len() - METRICS));
-    }
-    shown.join("; ")
 }

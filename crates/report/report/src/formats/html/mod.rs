@@ -195,7 +195,7 @@ pub(crate) fn of_origin(origin: &PageOrigin) -> Markup {
         section class="origin" aria-label="Origin of the figures" {
             p {
                 @for (place, (name, value)) in origin.facts.iter().enumerate() {
-                    @if place > 0 { " · " }
+                    @if place > 0 { span class="dot" { " · " } }
                     span class="fact" {
                         span class="aside" { (visible(name)) } " " (visible(value))
                     }
@@ -216,7 +216,7 @@ fn of_pairs(pairs: &[KeyValue]) -> Markup {
         dl {
             @for KeyValue { key, value } in pairs {
                 div {
-                    dt { (visible(key)) }
+                    dt { (table::broken(&visible(key))) }
                     dd class=(tone_class(value.tone())) { (visible(&value.shown(""))) }
                 }
             }

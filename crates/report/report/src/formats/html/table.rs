@@ -62,8 +62,12 @@ fn heading(column: &Column, unit: &str) -> Markup {
         };
         (sign, better.phrase())
     });
+    // A heading of several words is not set in a line for each.
+    let long = (column.name.width() > LONG_WORD).then_some("long");
+    let classes: Vec<&str> = variant(column).into_iter().chain(long).collect();
+    let class = Some(classes.join(" ")).filter(|class| !class.is_empty());
     html! {
-        th scope="col" class=[variant(column)] {
+        th scope="col" class=[class] {
             (visible(&column.name))
             @if !unit.is_empty() { " " span class="unit" { "[" (visible(unit)) "]" } }
             @if let Some((sign, words)) = arrow { " " span title=(words) { (sign) } }
@@ -88,11 +92,15 @@ fn cell(cell: &Cell, column: &Column, names_row: bool) -> Markup {
         Cell::Missing | Cell::Text { .. } => None,
     };
     let tone = tone_class(cell.tone());
+    let content = match cell {
+        Cell::Text { .. } => broken(&text),
+        _ => html! { (text) },
+    };
     html! {
         @if names_row {
-            th scope="row" class=[class] data-v=[value] { (broken(&text)) }
+            th scope="row" class=[class] data-v=[value] { (content) }
         } @else if tone == "plain" {
-            td class=[class] data-v=[value] { (broken(&text)) }
+            td class=[class] data-v=[value] { (content) }
         } @else {
             td class=[class] data-v=[value] { span class=(format!("tone {tone}")) { (text) } }
         }
@@ -100,7 +108,7 @@ fn cell(cell: &Cell, column: &Column, names_row: bool) -> Markup {
 }
 
 /// Text that may be broken after the separators of long names, rather than in their words.
-fn broken(text: &str) -> Markup {
+pub(super) fn broken(text: &str) -> Markup {
     let words = text.split(' ');
     if !words.clone().any(|word| word.len() > LONG_WORD) {
         return html! { (text) };

@@ -2,7 +2,7 @@
 //! absent.
 
 use serde::Serialize;
-use treering_model::{DetectableDifference, Fact, MachineInventory, ProbeNoise};
+use treering_model::{DetectableDifference, DiskLatencies, Fact, MachineInventory, ProbeNoise, quoted};
 
 use crate::Warning;
 use crate::data::Data;
@@ -19,6 +19,12 @@ pub struct Diagnosis<'d> {
     /// Inventory of filesystems, devices and tools.
     #[serde(flatten)]
     pub inventory: &'d MachineInventory,
+    /// Store of the results; `None` where it cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub store: Option<&'d StoreFindings>,
+    /// Latencies of the directory's disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<&'d DiskLatencies>,
     /// Measured noise, one entry for each probe.
     pub noise: &'d [ProbeNoise],
     /// Smallest detectable difference on this machine.
@@ -30,6 +36,19 @@ pub struct Diagnosis<'d> {
     pub environment: &'d [Fact],
 }
 
+/// Verbs of suggested commands that store results.
+const STORING: [&str; 3] = ["treering compare", "treering run", "treering import"];
+
+/// Store in which results are kept.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct StoreFindings {
+    /// Path of the file, which need not exist yet.
+    pub path: String,
+    /// Start of the newest trial, in milliseconds since 1970 (UTC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub newest_unix_ms: Option<i64>,
+}
+
 /// A suggested command.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct NextCommand {
@@ -37,6 +56,15 @@ pub struct NextCommand {
     pub command: String,
     /// Purpose of the command.
     pub purpose: String,
+}
+
+impl NextCommand {
+    /// Names the store in the command, if it stores results.
+    pub fn name_store(&mut self, store: &str) {
+        if STORING.iter().any(|verb| self.command.contains(verb)) {
+            self.command += &format!(" --store {}", quoted(store));
+        }
+    }
 }
 
 impl Data for Diagnosis<'_> {

@@ -5,16 +5,29 @@ pub mod json;
 pub mod next;
 pub mod severity;
 
-use treering_model::{DiskSummary, Fact, FilesystemSupport, MachineInventory, ProbeNoise};
+use treering_model::{
+    DiskLatencies, DiskSummary, Fact, FilesystemSupport, ProbeLatency, ProbeNoise,
+};
 
-use self::json::Diagnosis;
+use self::json::{Diagnosis, StoreFindings};
+use super::identity::minute;
 use crate::{Block, Cell, Report};
 
 const KIB: f64 = 1024.0;
+/// Share of all CPUs, in percent, from which what other programs use decides a measurement.
+const BUSY_PERCENT: f64 = 50.0;
+/// Facts about CPU time that this program did not get, with the words for who got it.
+const TAKERS: [(&str, &str); 2] = [
+    ("conditions.other_programs_percent", "other programs use"),
+    ("conditions.stolen_percent", "the host takes"),
+];
 
 /// Builds the page; `plan` describes the size of the plan, one line per entry.
 pub fn page(found: &Diagnosis<'_>, plan: &[String]) -> Report {
     let mut page = Report::new(format!("Doctor: {}", found.path));
+    if let Some(verdict) = busy(found.environment) {
+        page.paragraph(verdict);
+    }
     let count = found.obstacles.len() + found.cautions.len();
     page.paragraph(match count {
         0 => "No problem affects measurements here.".to_owned(),
@@ -31,7 +44,7 @@ pub fn page(found: &Diagnosis<'_>, plan: &[String]) -> Report {
         page.blocks.push(Block::Cautions { cautions: found.cautions.to_vec() });
     }
     page.heading("What is here");
-    key_values(&mut page, here(found.inventory));
+    key_values(&mut page, here(found));
     page.heading("How precisely it can be measured");
     if !found.noise.is_empty() {
         key_values(&mut page, found.noise.iter().map(noise).collect());
@@ -51,7 +64,53 @@ fn key_values(page: &mut Report, pairs: Vec<(String, String)>) {
     page.key_values(pairs.into_iter().map(|(key, value)| (key, Cell::text(value))));
 }
 
-fn here(here: &MachineInventory) -> Vec<(String, String)> {
+/// Verdict about a machine that works for others.
+fn busy(environment: &[Fact]) -> Option<String> {
+    TAKERS.iter().find_map(|(name, who)| {
+        let fact = environment.iter().find(|fact| fact.name == *name)?;
+        let percent: f64 = fact.value.parse().ok().filter(|percent| *percent >= BUSY_PERCENT)?;
+        Some(format!(
+            "Not now: {who} {percent:.0} % of all CPUs, which would be measured as well."
+        ))
+    })
+}
+
+/// Latencies of the disk in words, each with its purpose.
+fn disk(disk: &DiskLatencies) -> Vec<(&'static str, String)> {
+    let synced = format!("4 KiB appended and synced: {}", latency(&disk.synced_write));
+    let read = disk.direct_read.as_ref().map(|read| {
+        let words = latency(read);
+        format!("4 KiB past the page cache: {words}; the drive's own cache may have answered")
+    });
+    let read = read.unwrap_or_else(|| "no reads past the page cache here".to_owned());
+    vec![("synced writes", synced), ("direct reads", read)]
+}
+
+fn latency(one: &ProbeLatency) -> String {
+    let (median, longest) = (milliseconds(one.median_ms), milliseconds(one.max_ms));
+    format!("{median} (median of {}, the longest {longest})", one.n)
+}
+
+/// Formats a latency with about three significant digits.
+fn milliseconds(ms: f64) -> String {
+    match ms {
+        ms if ms < 0.1 => format!("{:.1} µs", ms * 1000.0),
+        ms if ms < 1.0 => format!("{:.0} µs", ms * 1000.0),
+        ms if ms < 10.0 => format!("{ms:.2} ms"),
+        ms => format!("{ms:.1} ms"),
+    }
+}
+
+/// Store in words.
+fn store(store: &StoreFindings) -> String {
+    match store.newest_unix_ms {
+        Some(newest) => format!("{}, newest trial {} UTC", store.path, minute(newest)),
+        None => format!("none yet; they will be in {}", store.path),
+    }
+}
+
+fn here(found: &Diagnosis<'_>) -> Vec<(String, String)> {
+    let here = found.inventory;
     let rights = if here.is_root {
         "root: filesystems can be made and mounted, caches dropped"
     } else {
@@ -67,6 +126,7 @@ fn here(here: &MachineInventory) -> Vec<(String, String)> {
         lines.push(("cannot be made", format!("{}: {why}", one.name)));
     }
     lines.extend(here.devices.iter().map(|one| ("device", device(one))));
+    lines.extend(found.disk.map(disk).unwrap_or_default());
     lines.push(("loop devices", yes(here.loop_devices, "only root can attach them")));
     let tracing = here.block_tracing.as_deref().map(|way| format!("yes, by {way}"));
     let reason =
@@ -78,6 +138,7 @@ fn here(here: &MachineInventory) -> Vec<(String, String)> {
     if !here.logs.is_empty() {
         lines.push(("logs to import", listed(&here.logs)));
     }
+    lines.extend(found.store.map(|one| ("stored results", store(one))));
     lines.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 

@@ -19,7 +19,7 @@ use treering_model::Unit;
 use treering_stats::SeriesMemory;
 
 use crate::charts::{Chart, Rounds, RoundsEvent, RoundsVariant};
-use crate::number::Number;
+use crate::number::{Number, SHORT_SECONDS};
 use crate::table::{RowField, Tone};
 use crate::{Block, Cell, Column, Report, Table};
 
@@ -278,20 +278,23 @@ fn overview(history: &History, view: &HistoryView<'_>) -> Table {
         let newest = last.map_or(Cell::Missing, |point| value(point.value, series.unit));
         vec![
             RowField::new(Column::long_text("series"), Cell::text(title(series))),
+            RowField::new(Column::text("finding"), finding(series)),
+            RowField::new(Column::mixed(level), newest),
+            RowField::count("changes", series.shifts.len() as u64),
             RowField::count("points", series.points.len() as u64),
             RowField::count("trials", trials),
             RowField::text("first", key(first)),
             RowField::text("last", key(last)),
-            RowField::new(Column::mixed(level), newest),
-            RowField::count("changes", series.shifts.len() as u64),
-            RowField::new(Column::text("finding"), finding(series)),
         ]
     };
     Table::from_rows("series", "", history.series.iter().map(row))
 }
 
 pub(crate) fn value(value: f64, unit: Unit) -> Cell {
-    Cell::measured(value, unit)
+    match unit {
+        Unit::Seconds if value.abs() < SHORT_SECONDS => Number::span(value).into(),
+        unit => Cell::measured(value, unit),
+    }
 }
 
 fn finding(series: &HistorySeries) -> Cell {
@@ -314,11 +317,11 @@ fn finding(series: &HistorySeries) -> Cell {
 pub(crate) fn changes(series: &HistorySeries) -> Table {
     let columns = vec![
         Column::text("from"),
-        Column::text("began between"),
+        Column::text("finding"),
         Column::text("change"),
         Column::text("interval"),
         Column::text("p"),
-        Column::text("finding"),
+        Column::text("began between"),
     ];
     let mut table = Table::new("changes", &title(series), columns);
     for shift in &series.shifts {
@@ -328,15 +331,15 @@ pub(crate) fn changes(series: &HistorySeries) -> Table {
         });
         table.rows.push(vec![
             Cell::text(key(shift.index)),
-            Cell::text(format!("{} and {}", key(shift.between.0), key(shift.between.1))),
-            Cell::text(shift_change(series, shift)),
-            Cell::some_text(&interval),
-            Cell::text(p_value(shift.p_value)),
             match (&shift.known, shift.is_worse) {
                 (Some(known), _) => Cell::text(format!("known: {}", bare_reason(known))),
                 (None, true) => Cell::toned("worse", Tone::Bad),
                 (None, false) => Cell::toned("better", Tone::Good),
             },
+            Cell::text(shift_change(series, shift)),
+            Cell::some_text(&interval),
+            Cell::text(p_value(shift.p_value)),
+            Cell::text(format!("{} and {}", key(shift.between.0), key(shift.between.1))),
         ]);
     }
     let link = |shift: &LevelShift| series.points[shift.index].link.as_deref();
@@ -489,15 +492,8 @@ pub(crate) fn chart(series: &HistorySeries, view: &HistoryView<'_>) -> Rounds {
     let events: Vec<RoundsEvent> =
         series.environment.iter().filter_map(|change| event(change, &named)).collect();
     let points = || series.points.iter();
-    let unit = match view.anchor {
-        Some(anchor) => format!(" (ratio to {anchor})"),
-        // The axis has the units of values that are scaled.
-        None if Number::measured(0.0, series.unit).style.scales() => String::new(),
-        None if series.unit.symbol().is_empty() => String::new(),
-        None => format!(" ({})", series.unit.symbol()),
-    };
-    Rounds {
-        metric: title(series) + &unit,
+    let mut chart = Rounds {
+        metric: title(series),
         unit: series.unit,
         better: series.better,
         paired: false,
@@ -511,7 +507,16 @@ pub(crate) fn chart(series: &HistorySeries, view: &HistoryView<'_>) -> Rounds {
         },
         events: newest(&events, EVENTS_DRAWN).to_vec(),
         left_out: 0,
-    }
+    };
+    // The axis has the units of values that are scaled.
+    let scales =
+        Number::measured(0.0, series.unit).style.scales() || chart.has_short_times();
+    chart.metric += &match view.anchor {
+        Some(anchor) => format!(" (ratio to {anchor})"),
+        None if scales || series.unit.symbol().is_empty() => String::new(),
+        None => format!(" ({})", series.unit.symbol()),
+    };
+    chart
 }
 
 #[cfg(test)]
