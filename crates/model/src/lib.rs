@@ -80,7 +80,7 @@ pub use sink::{SinkError, TrialSink};
 pub use totals::{CpuTime, IntervalTotals, OpTotals, PhaseTotals, TaskTotals};
 pub use trial::{Trial, TrialBuilder, TrialOrderError};
 pub use trial_id::TrialId;
-pub use variant::guest::{Accelerator, GuestDisk, GuestSpec, REBOOT_KERNEL_FACT};
+pub use variant::guest::{Accelerator, ExtraModule, GuestDisk, GuestSpec, REBOOT_KERNEL_FACT};
 pub use variant::layers::{
     ArrayLayer, CacheLayer, CryptLayer, Layer, LoopLayer, OverlayLayer, SnapshotLayer, ThinLayer,
 };

@@ -173,7 +173,7 @@ fn extra_file_from_text(path: &str, text: &str, number: usize) -> ExtraFile {
 }
 
 /// File for a guest, at the same path as on this machine if possible.
-fn extra_file(file: &Path, number: usize) -> Result<ExtraFile, Failure> {
+pub(super) fn extra_file(file: &Path, number: usize) -> Result<ExtraFile, Failure> {
     let failed = |error: std::io::Error| Failure::of_path(file, &error);
     let metadata = file.metadata().map_err(failed)?;
     if metadata.len() > EXTRA_BYTES_MAX {

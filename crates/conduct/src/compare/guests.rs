@@ -1,7 +1,8 @@
 //! Trials in guests: reads the kernels of a plan once, and boots a guest for each trial. The guest
 //! sends the events; the host stores and displays them.
 
-use std::collections::btree_map::Entry;
+mod extras;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,8 +10,8 @@ use std::time::Duration;
 use crate::plan::{Plan, PlannedJob};
 use treering_guest::{
     BootImage, BootParameters, CONSOLE_ARTIFACT, CONSOLE_VERSION, ExtraFile, FinishedBoot,
-    GuestEnd, GuestError, GuestJob, GuestModule, GuestProgram, Initramfs, Kernel, Qemu,
-    RootTransport, SharedRoot, disk_name, may_have_kvm, needed, needed_by_root,
+    GuestEnd, GuestError, GuestJob, GuestModule, GuestProgram, Initramfs, Kernel, RootTransport,
+    SharedRoot, disk_name, may_have_kvm, needed, needed_by_plan, needed_by_root,
 };
 use treering_model::{
     Accelerator, Artifact, Caution, CautionCode, DeviceSpec, Ending, Fact, GuestSpec, TrialHeader,
@@ -19,6 +20,7 @@ use treering_model::{
 use treering_observe::HostWatch;
 use treering_sys::StopFlag;
 
+use self::extras::{Emulators, Kernels, files};
 use super::guest_files::{mkfs_programs, options};
 use super::relay::Relay;
 use crate::failure::{Failure, FailureKind};
@@ -43,7 +45,7 @@ type Key = (usize, usize);
 /// When the kernel cannot be read, or lacks a module.
 pub(crate) fn check_kernel(variant: &Variant) -> Result<(), Failure> {
     if let Some(spec) = &variant.guest {
-        check_modules(&Kernel::read(&spec.kernel)?, spec, variant)?;
+        check_modules(Kernels::default().read(spec)?, spec, variant)?;
     }
     Ok(())
 }
@@ -51,6 +53,7 @@ pub(crate) fn check_kernel(variant: &Variant) -> Result<(), Failure> {
 /// Checks that a kernel has the modules of a variant, and of a root that is shared with it.
 fn check_modules(kernel: &Kernel, spec: &GuestSpec, variant: &Variant) -> Result<(), GuestError> {
     needed(kernel, spec.disk, &variant.filesystem, &variant.settings.layers)?;
+    needed_by_plan(kernel, &spec.modules)?;
     if spec.root.is_none() {
         return Ok(());
     }
@@ -69,21 +72,18 @@ fn check_modules(kernel: &Kernel, spec: &GuestSpec, variant: &Variant) -> Result
 /// When a kernel cannot be read, or lacks a module that a variant needs.
 pub(super) fn check_kernels(plan: &Plan) -> Result<Vec<String>, Failure> {
     refuse_commits(plan)?;
-    let mut kernels: BTreeMap<&Path, Kernel> = BTreeMap::new();
+    let mut kernels = Kernels::default();
     for variant in &plan.variants {
         let Some(spec) = &variant.guest else { continue };
-        let kernel = match kernels.entry(&spec.kernel) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(Kernel::read(&spec.kernel)?),
-        };
         let named = |error: GuestError| Failure::from(error).context(&variant.name);
-        check_modules(kernel, spec, variant).map_err(named)?;
+        check_modules(kernels.read(spec)?, spec, variant).map_err(named)?;
+        files(spec).map_err(|error| error.context(&variant.name))?;
     }
     let line = |(path, kernel): (&Path, &Kernel)| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         format!("kernel: {name} is {} and has what its guests need", kernel.release)
     };
-    Ok(kernels.iter().map(|(path, kernel)| line((path, kernel))).collect())
+    Ok(kernels.all().map(line).collect())
 }
 
 /// The guests of a plan.
@@ -92,8 +92,8 @@ pub(crate) struct Guests<'a> {
     options: &'a PlanOptions<'a>,
     host: &'a dyn Host,
     program: GuestProgram,
-    qemu: Qemu,
-    kernels: HashMap<PathBuf, Kernel>,
+    emulators: Emulators,
+    kernels: Kernels,
     bootable: HashMap<Key, BootImage>,
     /// Roots that guests share with the host, by their directories.
     roots: BTreeMap<PathBuf, SharedRoot>,
@@ -114,17 +114,16 @@ impl<'a> Guests<'a> {
         }
         refuse_commits(plan)?;
         let program = GuestProgram::read(Path::new("/proc/self/exe"))?;
-        let qemu = Qemu::find(&options.search_path)?;
-        let mut kernels = HashMap::new();
-        for spec in plan.variants.iter().filter_map(|variant| variant.guest.as_ref()) {
-            if !kernels.contains_key(&spec.kernel) {
-                kernels.insert(spec.kernel.clone(), Kernel::read(&spec.kernel)?);
-            }
+        let specs = || plan.variants.iter().filter_map(|variant| variant.guest.as_ref());
+        let emulators = Emulators::find(specs(), &options.search_path)?;
+        let mut kernels = Kernels::default();
+        for spec in specs() {
+            kernels.read(spec)?;
         }
         let roots = shared_roots(plan, &kernels, options)?;
         let (accelerator, bootable) = (Accelerator::Tcg, HashMap::new());
         let mut guests =
-            Self { plan, options, host, program, qemu, kernels, bootable, roots, accelerator };
+            Self { plan, options, host, program, emulators, kernels, bootable, roots, accelerator };
         // Reports a missing module before the first round, since it fails every round.
         for variant in 0..plan.variants.len() {
             for job in 0..plan.jobs.len() {
@@ -138,17 +137,19 @@ impl<'a> Guests<'a> {
     fn make_bootable(&mut self, key: Key) -> Result<(), Failure> {
         let variant = &self.plan.variants[key.0];
         let Some(spec) = &variant.guest else { return Ok(()) };
-        let kernel = &self.kernels[&spec.kernel];
+        let kernel = self.kernels.of(spec);
         let layers = &variant.settings.layers;
         let mut modules = needed(kernel, spec.disk, &variant.filesystem, layers)?;
         if let Some(root) = self.root(spec) {
             add_modules(&mut modules, needed_by_root(kernel, root.transport)?);
         }
+        add_modules(&mut modules, needed_by_plan(kernel, &spec.modules)?);
         let root = spec.root.as_deref();
         let (_, mut extras) = options(self.plan.job_of(key.0, key.1), self.options, root)?;
         if !layers.is_empty() && root.is_none() {
             extras.extend(mkfs_programs(variant, self.options)?);
         }
+        extras.extend(files(spec)?);
         // Observers look for the kernel configuration at this path.
         extras.extend(kernel.configuration.as_ref().map(|text| ExtraFile {
             path: format!("/boot/config-{}", kernel.release),
@@ -185,7 +186,7 @@ impl<'a> Guests<'a> {
             tried.push(&spec.kernel);
             let boot = self.boot((at, 0), spec, Accelerator::Kvm, &[]);
             if boot.try_boot(PROBE_LIMIT, stop).is_err() {
-                let release = &self.kernels[&spec.kernel].release;
+                let release = &self.kernels.of(spec).release;
                 self.host.say(&format!(
                     "{release} does not come up under KVM here: it is emulated (TCG)"
                 ));
@@ -220,7 +221,7 @@ impl<'a> Guests<'a> {
         disks: &'b [PathBuf],
     ) -> BootParameters<'b> {
         let (bootable, root) = (&self.bootable[&key], self.root(spec));
-        let (qemu, limit) = (&self.qemu, TRIAL_LIMIT);
+        let (qemu, limit) = (self.emulators.of(spec), TRIAL_LIMIT);
         BootParameters { qemu, bootable, spec, accelerator, disks, root, limit }
     }
 
@@ -230,14 +231,14 @@ impl<'a> Guests<'a> {
     }
 
     /// Facts about a guest that are known before the boot.
-    fn facts(&self, spec: &GuestSpec) -> Vec<Fact> {
-        let kernel = &self.kernels[&spec.kernel];
+    fn facts(&self, spec: &GuestSpec) -> Result<Vec<Fact>, Failure> {
+        let kernel = self.kernels.of(spec);
         let file = spec.kernel.file_name().map(|name| name.to_string_lossy().into_owned());
         let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
         let mut facts = vec![
             fact(GuestSpec::KERNEL_FACT, file.unwrap_or_default()),
             fact(Accelerator::FACT, self.accelerator.name().to_owned()),
-            fact("guest.qemu", self.qemu.version.clone()),
+            fact("guest.qemu", self.emulators.of(spec).version.clone()),
             fact("guest.cpus", spec.cpus_under(self.accelerator).to_string()),
             fact("guest.memory_bytes", spec.memory_bytes.to_string()),
             fact("guest.disk", spec.disk.name().to_owned()),
@@ -245,7 +246,7 @@ impl<'a> Guests<'a> {
         ];
         facts.push(fact("guest.kernel_release", kernel.release.clone()));
         facts.extend(commit_of(&spec.kernel).map(|commit| fact("guest.commit", commit)));
-        facts.extend(spec.disk_facts().into_iter().map(|(name, value)| fact(name, value)));
+        facts.extend(spec.chosen_facts().into_iter().map(|(name, value)| fact(name, value)));
         if let (Some(directory), Some(root)) = (&spec.root, self.root(spec)) {
             facts.push(fact("guest.root", directory.to_string_lossy().into_owned()));
             facts.push(fact("guest.root_transport", root.transport.name().to_owned()));
@@ -253,7 +254,8 @@ impl<'a> Guests<'a> {
         if !spec.append.is_empty() {
             facts.push(fact(GuestSpec::APPEND_FACT, spec.append.clone()));
         }
-        facts
+        facts.extend(extras::facts(spec)?);
+        Ok(facts)
     }
 
     /// Boots a guest, and retries if it does not come up: at most [`BOOTS_MAX`] times, and not
@@ -294,7 +296,7 @@ impl<'a> Guests<'a> {
         let Some(spec) = &variant.guest else {
             return Err(Failure::new(FailureKind::Bug, "a trial in a guest without a guest"));
         };
-        trial.facts.extend(self.facts(spec));
+        trial.facts.extend(self.facts(spec)?);
         trial.options = options(planned, self.options, spec.root.as_deref())?.0;
         if self.accelerator.is_emulated() {
             trial.cautions.push(emulated(self.accelerator));
@@ -352,14 +354,14 @@ impl<'a> Guests<'a> {
 /// transport, so that it makes no difference between kernels.
 fn shared_roots(
     plan: &Plan,
-    kernels: &HashMap<PathBuf, Kernel>,
+    kernels: &Kernels,
     options: &PlanOptions<'_>,
 ) -> Result<BTreeMap<PathBuf, SharedRoot>, Failure> {
     let specs = || plan.variants.iter().filter_map(|variant| variant.guest.as_ref());
     let directories: BTreeSet<&PathBuf> = specs().filter_map(|spec| spec.root.as_ref()).collect();
     let root = |directory: &PathBuf| {
         let sharing = specs().filter(|spec| spec.root.as_ref() == Some(directory));
-        let kernels: Vec<&Kernel> = sharing.map(|spec| &kernels[&spec.kernel]).collect();
+        let kernels: Vec<&Kernel> = sharing.map(|spec| kernels.of(spec)).collect();
         let root = SharedRoot::find(directory, &kernels, &options.search_path)?;
         Ok((directory.clone(), root))
     };

@@ -6,7 +6,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use treering_model::{Accelerator, DeviceSpec, Fingerprint, Variant};
+use treering_model::{Accelerator, DeviceSpec, ExtraModule, Fingerprint, Variant};
 
 use super::{Conditions, Machine, ObservedIn, Plan, PlannedJob};
 
@@ -218,10 +218,17 @@ impl DigestWriter {
             if !guest.append.is_empty() {
                 self.word(&guest.append);
             }
-            for (name, value) in guest.disk_facts() {
+            for (name, value) in guest.chosen_facts() {
                 self.word(name);
                 self.word(&value);
             }
+            for module in &guest.modules {
+                match module {
+                    ExtraModule::OfKernel(name) => self.word(name),
+                    ExtraModule::File(path) => self.path(path),
+                }
+            }
+            guest.files.iter().for_each(|path| self.path(path));
             if let Some(root) = &guest.root {
                 self.word("root");
                 self.path(root);

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use toml_writer::{ToTomlKey, ToTomlValue};
 use treering_model::{
-    Accelerator, ArrayLayer, CacheLayer, CryptLayer, DeviceSpec, GuestSpec, JobOption, Layer,
-    LimitSettings, LoopLayer, OverlayLayer, SnapshotLayer, ThinLayer, Variant,
+    Accelerator, ArrayLayer, CacheLayer, CryptLayer, DeviceSpec, ExtraModule, GuestSpec, JobOption,
+    Layer, LimitSettings, LoopLayer, OverlayLayer, SnapshotLayer, ThinLayer, Variant,
 };
 
 use super::document::written_options;
@@ -156,16 +156,28 @@ fn aging(planned: &PlannedJob) -> SectionKeys {
 fn guest(guest: &GuestSpec) -> SectionKeys {
     let mut keys = SectionKeys::default();
     let timeout = guest.timeout_seconds;
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let module = |module: &ExtraModule| match module {
+        ExtraModule::OfKernel(name) => name.clone(),
+        ExtraModule::File(path) => text(path),
+    };
+    let modules: Vec<String> = guest.modules.iter().map(module).collect();
+    let files: Vec<String> = guest.files.iter().map(|path| text(path)).collect();
     keys.put_some("cpus", guest.cpus)
         .put("memory", size(guest.memory_bytes))
         .put("disk", guest.disk.name())
         .put_some("accelerator", guest.accelerator.map(Accelerator::name))
         .put_some("timeout", Some(timeout).filter(|it| *it != GuestSpec::TIMEOUT_SECONDS))
         .put_some("append", Some(&guest.append).filter(|words| !words.is_empty()))
-        .put_some("root", guest.root.as_ref().map(|root| root.to_string_lossy().into_owned()))
+        .put_some("root", guest.root.as_deref().map(text))
         .put_some("queues", guest.queues)
         .put_some("iothread", guest.has_iothread.then_some(true))
-        .put_some("rotational", guest.is_rotational.then_some(true));
+        .put_some("rotational", guest.is_rotational.then_some(true))
+        .put_some("numa", guest.numa_nodes)
+        .put_some("qemu", guest.qemu.as_deref().map(text))
+        .put_strings("qemu-options", &guest.qemu_options)
+        .put_strings("modules", &modules)
+        .put_strings("files", &files);
     keys
 }
 

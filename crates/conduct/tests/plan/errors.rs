@@ -79,6 +79,25 @@ const FAULTS: &[(&str, &str)] = &[
         "a root that begins nowhere",
         "guest = { root = \"srv\" }\n[[variant]]\nfilesystem = \"xfs\"\nkernel = \"./a.deb\"\n",
     ),
+    (
+        "a disk among the options of QEMU",
+        "guest = { qemu-options = [\"-drive\", \"file=/dev/sda\"] }\n[[variant]]\n\
+         filesystem = \"xfs\"\nkernel = \"./a.deb\"\n",
+    ),
+    (
+        "a device of the host in a guest",
+        "guest = { qemu-options = \"-device vfio-pci,host=01:00.0\" }\n[[variant]]\n\
+         filesystem = \"xfs\"\nkernel = \"./a.deb\"\n",
+    ),
+    (
+        "a QEMU without a path",
+        "guest = { qemu = \"qemu\" }\n[[variant]]\nfilesystem = \"xfs\"\nkernel = \"./a.deb\"\n",
+    ),
+    (
+        "a module with a blank",
+        "guest = { modules = [\"zram num_devices=1\"] }\n[[variant]]\nfilesystem = \"xfs\"\n\
+         kernel = \"./a.deb\"\n",
+    ),
     ("limits of nothing", "[[variant]]\nfilesystem = \"xfs\"\nlimits = {}\n"),
     (
         "a limit with an underscore",

@@ -12,7 +12,8 @@ use treering_conduct::plan::{
 };
 use treering_datasets::TreeState;
 use treering_model::{
-    Accelerator, ArrayLayer, CacheLayer, CryptLayer, DeviceSpec, GuestDisk, GuestSpec, Layer,
+    Accelerator, ArrayLayer, CacheLayer, CryptLayer, DeviceSpec, ExtraModule, GuestDisk, GuestSpec,
+    Layer,
     LoopLayer, OverlayLayer, SecondDevice, SnapshotLayer, ThinLayer, Variant, VariantSettings,
 };
 use treering_script::{JobRecord, Settings};
@@ -183,6 +184,20 @@ fn guest() -> impl Strategy<Value = GuestSpec> {
                 queues: disk.has_queues().then_some(cpus.min(64)),
                 has_iothread: disk.has_iothread() && cpus > 9,
                 is_rotational: disk.has_rotation() && cpus > 9,
+                numa_nodes: (cpus > 250).then_some(2),
+                qemu: (cpus > 200).then(|| PathBuf::from("/opt/q/qemu-system-x86_64")),
+                qemu_options: match cpus {
+                    100.. => ["-cpu", "max,-avx2"].map(str::to_owned).to_vec(),
+                    _ => Vec::new(),
+                },
+                modules: match cpus {
+                    50.. => vec![
+                        ExtraModule::OfKernel("zram".to_owned()),
+                        ExtraModule::File("/srv/a b.ko".into()),
+                    ],
+                    _ => Vec::new(),
+                },
+                files: if cpus > 30 { vec!["/etc/a b".into()] } else { Vec::new() },
             }
         },
     )

@@ -4,7 +4,8 @@
 use treering_model::GuestDisk;
 use treering_model::filesystems;
 
-use crate::modules::{needed_by_root, of_disk, of_filesystem};
+use crate::kernel::ModuleFile;
+use crate::modules::{needed_by_root, of_disk, of_filesystem, of_guest};
 use crate::root_transport::RootTransport;
 use crate::{GuestError, GuestModule, Kernel};
 
@@ -57,6 +58,8 @@ pub fn examine(kernel: &Kernel) -> KernelExamination {
     if !GuestDisk::ALL.into_iter().any(|disk| is_there(disk.name())) {
         problems.push("it has no driver for a disk of a guest".to_owned());
     }
+    problems.extend(of_guest(kernel).err().map(|error| error.to_string()));
+    problems.extend(kernel.modules.values().find_map(damaged));
     KernelExamination { drivers, modules: kernel.modules.len(), problems }
 }
 
@@ -74,11 +77,19 @@ fn state(kernel: &Kernel, found: Result<Vec<GuestModule>, GuestError>) -> Kernel
     }
 }
 
-/// Description of the modules that were built for another release.
+/// Description of a module file that is damaged or none.
+fn damaged(file: &ModuleFile) -> Option<String> {
+    file.information.as_ref().err().map(|why| format!("{}: {why}", file.path))
+}
+
+/// Description of the modules that were built for another release, or in another build of it.
 fn strangers(kernel: &Kernel) -> Option<String> {
     let built_for = |name: &str| {
         let information = kernel.modules.get(name)?.information.as_ref().ok()?;
-        information.built_for().filter(|own| *own != kernel.release)
+        let own = information.built_for().unwrap_or_default();
+        let is_of_other_build =
+            information.layout.zip(kernel.layout).is_some_and(|(own, all)| own != all);
+        (is_of_other_build || (!own.is_empty() && own != kernel.release)).then_some(own)
     };
     let names: Vec<&str> =
         kernel.modules.keys().map(String::as_str).filter(|it| built_for(it).is_some()).collect();

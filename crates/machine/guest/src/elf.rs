@@ -14,6 +14,14 @@ pub(crate) fn is_elf(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\x7fELF\x02\x01")
 }
 
+/// Number of x86-64 in [`machine`].
+pub(crate) const X86_64: u16 = 62;
+
+/// Number of the processor for which a file was made; `None` for other files.
+pub(crate) fn machine(bytes: &[u8]) -> Option<u16> {
+    if is_elf(bytes) { u16_at(bytes, 18) } else { None }
+}
+
 /// Program headers: type, offset in the file, size in the file.
 fn segments(bytes: &[u8]) -> Option<Vec<(u32, u64, u64)>> {
     let (at, size, count) = (u64_at(bytes, 32)?, u16_at(bytes, 54)?, u16_at(bytes, 56)?);

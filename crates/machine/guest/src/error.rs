@@ -60,6 +60,17 @@ pub enum GuestError {
         /// Kernel release of the module.
         built_for: String,
     },
+    /// A required module has another layout than the others.
+    #[error(
+        "the module {module} belongs to another build of {kernel} than most of its modules (their \
+         checksums of module_layout differ)"
+    )]
+    OtherBuild {
+        /// Kernel release of the image.
+        kernel: String,
+        /// Module name.
+        module: String,
+    },
     /// The program is unsuitable as the init process of a guest.
     #[error("{} cannot be started in a guest: {why}", path.display())]
     Program {
@@ -98,9 +109,9 @@ impl GuestError {
             ),
             Self::MissingModule { .. } => Some(
                 "use a kernel that has it, as a module or built in; of a built tree, modules \
-                     older than its image are left out: make bzImage modules",
+                     older than its image or their sources are left out: make bzImage modules",
             ),
-            Self::OtherRelease { .. } => Some(
+            Self::OtherRelease { .. } | Self::OtherBuild { .. } => Some(
                 "build the modules again (`make modules`), or give the image that was built with \
                  them",
             ),

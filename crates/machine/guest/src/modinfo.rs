@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::elf::section;
+use crate::bytes::{text_at, u32_at};
+use crate::elf::{X86_64, machine, section};
 use crate::name_pattern::canonical;
 
 /// Description of a module. Names have `_` for every `-`.
@@ -21,13 +22,15 @@ pub(crate) struct ModuleInformation {
     pub(crate) aliases: Vec<String>,
     /// Kernel for which it was built, with flags (`vermagic=`).
     pub(crate) version_magic: String,
+    /// Checksum of the layout of modules, where symbols have versions.
+    pub(crate) layout: Option<u32>,
 }
 
 impl ModuleInformation {
     /// Description in a module file; `None` for any other file.
     pub(crate) fn of_module(file: &[u8]) -> Option<Self> {
-        let entries = section(file, ".modinfo")?;
-        let mut information = Self::default();
+        let entries = section(file, ".modinfo").filter(|_| machine(file) == Some(X86_64))?;
+        let mut information = Self { layout: layout(file), ..Self::default() };
         for entry in entries.split(|&byte| byte == 0) {
             let entry = String::from_utf8_lossy(entry);
             if let Some((key, value)) = entry.split_once('=') {
@@ -99,6 +102,20 @@ impl ModuleInformation {
     pub(crate) fn is_for_processors(&self) -> bool {
         self.aliases.iter().any(|alias| alias.starts_with("cpu:"))
     }
+}
+
+/// Bytes of an entry of `__versions`: a checksum in 8 bytes and the name of a symbol in 56.
+const VERSION_BYTES: usize = 64;
+const CHECKSUM_BYTES: u64 = 8;
+/// Symbol of which every module has the version.
+const LAYOUT: &str = "module_layout";
+
+/// Checksum of the layout of modules among the versions of symbols in a module.
+fn layout(file: &[u8]) -> Option<u32> {
+    let mut versions = section(file, "__versions")?.chunks_exact(VERSION_BYTES);
+    let name_bytes = VERSION_BYTES - CHECKSUM_BYTES as usize;
+    let entry = versions.find(|entry| text_at(entry, CHECKSUM_BYTES, name_bytes) == Some(LAYOUT));
+    u32_at(entry?, 0)
 }
 
 #[cfg(test)]

@@ -78,17 +78,13 @@ impl SharedRoot {
         Err(refused(reasons.join("; ")))
     }
 
-    /// Arguments of QEMU: the device, and for virtiofs the memory of the guest, which the daemon
-    /// shares. The connection to the daemon is QEMU's standard output.
-    pub(crate) fn arguments(&self, memory_bytes: u64) -> Vec<String> {
+    /// Arguments of QEMU for the device. The connection to the daemon of virtiofs is QEMU's
+    /// standard output.
+    pub(crate) fn arguments(&self) -> Vec<String> {
         // A comma in a value is escaped by doubling it.
         let directory = self.directory.display().to_string().replace(',', ",,");
         match self.transport {
             RootTransport::VirtioFs => vec![
-                "-object".to_owned(),
-                format!("memory-backend-memfd,id=memory,share=on,size={}M", memory_bytes >> 20),
-                "-machine".to_owned(),
-                "memory-backend=memory".to_owned(),
                 "-chardev".to_owned(),
                 "socket,id=root,fd=1".to_owned(),
                 "-device".to_owned(),
@@ -152,7 +148,7 @@ mod tests {
             transport: RootTransport::NineP,
             daemon: "".into(),
         };
-        let words = root.arguments(1 << 30);
+        let words = root.arguments();
         assert!(words[1].contains("path=/a,,b,") && words[1].contains("readonly=on"), "{words:?}");
         assert!(root.serve(&std::fs::File::open("/dev/null").unwrap()).unwrap().is_none());
     }

@@ -98,6 +98,32 @@ pub struct GuestSpec {
     /// True for disks that say that they rotate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_rotational: bool,
+    /// Number of NUMA nodes over which CPUs and memory are distributed; `None` for a machine
+    /// without nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numa_nodes: Option<u16>,
+    /// Program of the emulator; `None` for the installed one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qemu: Option<PathBuf>,
+    /// Additional options of the emulator.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub qemu_options: Vec<String>,
+    /// Modules that are loaded beside those which the guest needs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub modules: Vec<ExtraModule>,
+    /// Files of the host that are taken into the initramfs under the same paths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<PathBuf>,
+}
+
+/// Module that a plan adds to a guest.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExtraModule {
+    /// Module of the kernel, by its name or an alias.
+    OfKernel(String),
+    /// Module in a file of the host.
+    File(PathBuf),
 }
 
 impl GuestSpec {
@@ -125,12 +151,28 @@ impl GuestSpec {
         self.cpus.unwrap_or(default)
     }
 
-    /// Facts about the disks that differ from the defaults, by name.
-    pub fn disk_facts(&self) -> Vec<(&'static str, String)> {
-        let queues = self.queues.map(|count| ("guest.queues", count.to_string()));
-        let thread = self.has_iothread.then(|| ("guest.iothread", "yes".to_owned()));
-        let rotation = self.is_rotational.then(|| ("guest.rotational", "yes".to_owned()));
-        queues.into_iter().chain(thread).chain(rotation).collect()
+    /// Facts about the machine that differ from the defaults, by name.
+    pub fn chosen_facts(&self) -> Vec<(&'static str, String)> {
+        let program = self.qemu.as_ref().map(|program| program.to_string_lossy().into_owned());
+        let options = (!self.qemu_options.is_empty()).then(|| self.qemu_options.join(" "));
+        let choices = [
+            ("guest.queues", self.queues.map(|count| count.to_string())),
+            ("guest.iothread", self.has_iothread.then(|| "yes".to_owned())),
+            ("guest.rotational", self.is_rotational.then(|| "yes".to_owned())),
+            ("guest.numa_nodes", self.numa_nodes.map(|count| count.to_string())),
+            ("guest.qemu_program", program),
+            ("guest.qemu_options", options),
+        ];
+        choices.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+
+    /// Files of the modules that are loaded besides those of the kernel.
+    pub fn module_files(&self) -> Vec<PathBuf> {
+        let file = |module: &ExtraModule| match module {
+            ExtraModule::File(path) => Some(path.clone()),
+            ExtraModule::OfKernel(_) => None,
+        };
+        self.modules.iter().filter_map(file).collect()
     }
 
     /// Builds a guest for this kernel with the defaults.
@@ -147,6 +189,11 @@ impl GuestSpec {
             queues: None,
             has_iothread: false,
             is_rotational: false,
+            numa_nodes: None,
+            qemu: None,
+            qemu_options: Vec::new(),
+            modules: Vec::new(),
+            files: Vec::new(),
         }
     }
 }

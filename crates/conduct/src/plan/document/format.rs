@@ -295,6 +295,11 @@ pub(super) struct GuestTable {
     pub(super) queues: Key<WholeNumber<1, 64>>,
     pub(super) iothread: Key<bool>,
     pub(super) rotational: Key<bool>,
+    pub(super) numa: Key<WholeNumber<1, 8>>,
+    pub(super) qemu: Key<String>,
+    pub(super) qemu_options: Key<OneOrMany<String>>,
+    pub(super) modules: Key<OneOrMany<String>>,
+    pub(super) files: Key<OneOrMany<String>>,
 }
 
 /// Traces and layouts to record.

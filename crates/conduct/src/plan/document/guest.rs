@@ -7,6 +7,7 @@ use treering_model::{Accelerator, GuestSpec, Variant};
 
 use super::Known;
 use super::format::{GuestTable, PlanTable, VariantTable};
+use super::guest_extras::{files, modules, qemu, qemu_options};
 use super::tree::{Optional, Placed};
 use super::values::WholeNumber;
 use crate::kernels::is_commit;
@@ -17,7 +18,8 @@ use crate::plan::error::{Fault, quoted};
 const PACKAGES: [&str; 2] = [".deb", ".rpm"];
 
 /// Guest of a section, with an empty path as its kernel.
-pub(super) fn guest(section: &GuestTable) -> Result<GuestSpec, Fault> {
+pub(super) fn guest(section: &GuestTable, known: &Known<'_>) -> Result<GuestSpec, Fault> {
+    let base = known.base_dir.as_deref().unwrap_or(Path::new(""));
     let default = GuestSpec::new(PathBuf::new());
     let spec = GuestSpec {
         cpus: section.cpus.value().map(WholeNumber::small),
@@ -33,6 +35,11 @@ pub(super) fn guest(section: &GuestTable) -> Result<GuestSpec, Fault> {
         queues: section.queues.value().map(WholeNumber::small),
         has_iothread: section.iothread.value().unwrap_or_default(),
         is_rotational: section.rotational.value().unwrap_or_default(),
+        numa_nodes: section.numa.value().map(WholeNumber::small),
+        qemu: section.qemu.as_ref().map(|path| qemu(path, base)).transpose()?,
+        qemu_options: listed(section.qemu_options.as_ref().map(qemu_options))?,
+        modules: listed(section.modules.as_ref().map(|entry| modules(entry, base)))?,
+        files: listed(section.files.as_ref().map(|entry| files(entry, base)))?,
         ..default
     };
     check_disk(section, &spec)?;
@@ -43,6 +50,11 @@ pub(super) fn guest(section: &GuestTable) -> Result<GuestSpec, Fault> {
         return Err(value.fault(message, "").hint("write cpus = 1"));
     }
     Ok(spec)
+}
+
+/// A list that may be absent.
+fn listed<T>(list: Option<Result<Vec<T>, Fault>>) -> Result<Vec<T>, Fault> {
+    list.transpose().map(Option::unwrap_or_default)
 }
 
 /// Maximum length of the added kernel parameters, in bytes; x86 kernels accept 2,048 in all.
@@ -162,7 +174,7 @@ pub(super) fn kernel_and_guest(
     let is_file = kernel.contains('/') || PACKAGES.iter().any(|end| kernel.ends_with(end));
     let is_commit = is_commit(Path::new(kernel.text()));
     if is_commit || is_file {
-        let own = own.map(|own| guest(own)).transpose()?;
+        let own = own.map(|own| guest(own, known)).transpose()?;
         let spec = own.or_else(|| shared.cloned());
         let spec = spec.unwrap_or_else(|| GuestSpec::new(PathBuf::new()));
         // A commit is found in the repository of the current directory.

@@ -14,6 +14,7 @@ mod engine;
 mod format;
 mod given;
 mod guest;
+mod guest_extras;
 mod job;
 mod observing;
 mod ranks;
@@ -100,7 +101,7 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     // Checks the stopping rule early; its defaults depend on the jobs and variants.
     ending::stopping(&top, 1)?;
     let shared = device::shared(top.device.as_ref(), top.disk.as_ref())?;
-    let guest = top.guest.as_ref().map(|section| guest::guest(section)).transpose()?;
+    let guest = top.guest.as_ref().map(|section| guest::guest(section, known)).transpose()?;
     let variants = variant::variants(&top, &end, (&shared, guest.as_ref()), known)?;
     guest::commits_are_built(&top)?;
     let conditions = conditions(&top, &variants)?;

@@ -20,8 +20,9 @@ use treering_sys::{StopFlag, end_with_parent, memory_file};
 use self::console::{explained, tail, with_last_lines};
 use self::threads::{GuestInstant, ThreadTimes};
 use crate::protocol::{ARGUMENT, GuestJob, GuestMessage, LINE_BYTES_MAX, PORT};
+use crate::root_transport::RootTransport;
 use crate::share::SharedRoot;
-use crate::{GuestError, Initramfs, Kernel, disk};
+use crate::{GuestError, Initramfs, Kernel, disk, memory};
 
 /// Kernel command line. Warnings and worse go to the serial console; a panic ends QEMU. Crypto
 /// self-tests are disabled: under emulation they take a fifth of the boot time. The timer check is
@@ -69,11 +70,22 @@ impl Qemu {
         let program = places.find(|path| path.is_absolute() && path.is_file());
         let program =
             program.ok_or_else(|| GuestError::Qemu { why: format!("{name} is not installed") })?;
+        Self::at(program)
+    }
+
+    /// The QEMU in this file.
+    ///
+    /// # Errors
+    /// If it cannot be started, or is no QEMU.
+    pub fn at(program: PathBuf) -> Result<Self, GuestError> {
         let output = Command::new(&program).arg("--version").output();
         let output = output.map_err(GuestError::io("cannot run", &program))?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let version = text.lines().next().unwrap_or_default();
-        let version = version.strip_prefix("QEMU emulator version ").unwrap_or(version);
+        let Some(version) = version.strip_prefix("QEMU emulator version ") else {
+            let why = format!("{} --version does not say that it is QEMU", program.display());
+            return Err(GuestError::Qemu { why });
+        };
         Ok(Self { program, version: version.to_owned() })
     }
 }
@@ -243,8 +255,12 @@ impl BootParameters<'_> {
             .args(["-chardev", "socket,id=port,fd=0"])
             .args(["-device", &format!("virtserialport,chardev=port,name={PORT}")])
             .args(disk::arguments(self.spec, self.disks));
-        let of_root = self.root.map(|root| root.arguments(self.spec.memory_bytes));
-        command.args(of_root.unwrap_or_default());
+        command.args(self.root.map(SharedRoot::arguments).unwrap_or_default());
+        let is_shared = self.root.is_some_and(|root| root.transport == RootTransport::VirtioFs);
+        let cpus = self.spec.cpus_under(self.accelerator);
+        command.args(memory::arguments(self.spec, cpus, is_shared));
+        // The last option counts where QEMU takes one of a kind.
+        command.args(&self.spec.qemu_options);
         command
     }
 

@@ -7,10 +7,10 @@ use std::path::Path;
 use treering_model::filesystems::NINE_P_SOURCE;
 
 use super::rules::ModprobeRules;
-use super::{Kernel, ModuleFile, image, module_name, package_error};
+use super::{Kernel, ModuleFile, common_layout, image, module_name, package_error, payload};
 use crate::GuestError;
 use crate::modinfo::ModuleInformation;
-use crate::unpack::{read_all, unpacked};
+use crate::unpack::read_all;
 
 pub(super) const IMAGE_BYTES_MAX: u64 = 256 << 20;
 pub(super) const MODULE_BYTES_MAX: u64 = 256 << 20;
@@ -165,12 +165,7 @@ impl PackageCollector {
         content: &mut dyn Read,
     ) -> io::Result<()> {
         let bytes = self.bytes(content, MODULE_BYTES_MAX)?;
-        // A damaged module is an error only where it is needed.
-        let information = unpacked(bytes.as_slice())
-            .and_then(|stream| read_all(stream, MODULE_BYTES_MAX))
-            .map_err(|error| error.to_string())
-            .and_then(|file| ModuleInformation::of_module(&file).ok_or_else(no_description));
-        self.modules.insert(name, ModuleFile { path: path.to_owned(), bytes, information });
+        self.modules.insert(name, ModuleFile::new(path.to_owned(), bytes));
         Ok(())
     }
 
@@ -187,14 +182,20 @@ impl PackageCollector {
             none("there is no boot/vmlinuz-* and no lib/modules/*/vmlinuz in it".to_owned())
         })?;
         let (release, version) = image::release(&image)
-            .ok_or_else(|| none(format!("{path} is not an x86 boot image (bzImage)")))?;
+            .ok_or_else(|| none(format!("{path}: {}", image::described(&image))))?;
         if let Some(stated) = image::stated_bytes(&image).filter(|&it| it > image.len() as u64) {
             let why =
                 format!("it is cut: it has {} bytes, and its header says {stated}", image.len());
             let member = if Path::new(&path) == source { "" } else { path.as_str() };
             return Err(package_error(source, member, why));
         }
+        let member = if Path::new(&path) == source { "" } else { path.as_str() };
+        let unpacked = payload::unpacked_kernel(&image).transpose();
+        let unpacked = unpacked.map_err(|why| package_error(source, member, why))?;
+        let comes_alone = self.built_in.is_none() && self.modules.is_empty();
         Ok(Kernel {
+            layout: common_layout(&self.modules),
+            words: unpacked.filter(|_| comes_alone).map(|code| payload::last_words(&code)),
             source: source.to_owned(),
             release,
             version,
@@ -206,11 +207,6 @@ impl PackageCollector {
             rules: self.rules,
         })
     }
-}
-
-/// Explanation of a module file without a description.
-fn no_description() -> String {
-    "it has no section .modinfo".to_owned()
 }
 
 #[cfg(test)]
@@ -240,7 +236,7 @@ mod tests {
         let mut collector = PackageCollector::default();
         collector.look("boot/vmlinuz-6.1", &mut b"text".as_slice()).unwrap();
         let error = collector.kernel("/x.deb".as_ref()).unwrap_err().to_string();
-        assert!(error.contains("boot/vmlinuz-6.1 is not an x86 boot image"), "{error}");
+        assert!(error.contains("boot/vmlinuz-6.1: it is neither a package nor an x86 boot image"), "{error}");
         let mut collector = PackageCollector::default();
         let cut = &image::boot_image("6.1 (a@b) #1")[..2000];
         collector.look("boot/vmlinuz-6.1", &mut &cut[..]).unwrap();

@@ -6,8 +6,10 @@
 mod collect;
 mod deb;
 mod image;
+mod payload;
 mod rpm;
 mod rules;
+mod staleness;
 mod tar;
 mod tree;
 
@@ -17,6 +19,7 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::GuestError;
+use crate::elf::{X86_64, machine};
 use crate::modinfo::ModuleInformation;
 use crate::unpack::{read_all, unpacked};
 use collect::MODULE_BYTES_MAX;
@@ -45,6 +48,12 @@ pub struct Kernel {
     pub(crate) built_in_information: BTreeMap<String, ModuleInformation>,
     /// Rules of modprobe in the package.
     pub(crate) rules: ModprobeRules,
+    /// Checksum of the layout of modules (`module_layout`) that most modules have, which tells two
+    /// builds of a release apart; `None` for kernels without symbol versions.
+    pub(crate) layout: Option<u32>,
+    /// Last words of the texts in the image of a kernel that came without modules and lists, if it
+    /// can be unpacked.
+    pub(crate) words: Option<BTreeSet<String>>,
 }
 
 /// Module file, possibly compressed.
@@ -54,6 +63,38 @@ pub(crate) struct ModuleFile {
     pub(crate) bytes: Vec<u8>,
     /// Description; an explanation if the module is damaged.
     pub(crate) information: Result<ModuleInformation, String>,
+}
+
+impl ModuleFile {
+    /// Module with its description.
+    pub(crate) fn new(path: String, bytes: Vec<u8>) -> Self {
+        // A damaged module is an error only where it is needed.
+        let information = unpacked(bytes.as_slice())
+            .and_then(|stream| read_all(stream, MODULE_BYTES_MAX))
+            .map_err(|error| error.to_string())
+            .and_then(|file| ModuleInformation::of_module(&file).ok_or_else(|| no_module(&file)));
+        Self { path, bytes, information }
+    }
+}
+
+/// Explanation of a file that is no module for x86-64.
+fn no_module(file: &[u8]) -> String {
+    let why = match machine(file) {
+        Some(machine) if machine != X86_64 => "it is for another processor than x86-64",
+        _ => "it has no section .modinfo",
+    };
+    why.to_owned()
+}
+
+/// The checksum of the layout of modules that more than half of these modules have.
+pub(crate) fn common_layout(modules: &BTreeMap<String, ModuleFile>) -> Option<u32> {
+    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+    let layouts = modules.values().filter_map(|file| file.information.as_ref().ok()?.layout);
+    for layout in layouts {
+        *counts.entry(layout).or_default() += 1;
+    }
+    let all: usize = counts.values().sum();
+    counts.into_iter().find(|(_, count)| 2 * count > all).map(|(layout, _)| layout)
 }
 
 impl std::fmt::Debug for ModuleFile {
@@ -90,6 +131,30 @@ impl Kernel {
             }
         };
         collected.kernel(source)
+    }
+
+    /// Adds a module in a file, which replaces that of the same name.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is no module of a kernel.
+    pub fn add_module(&mut self, file: &Path) -> Result<(), GuestError> {
+        let path = file.to_string_lossy().into_owned();
+        let refused = |why: &str| package_error(file, "", why);
+        let name = module_name(&path)
+            .ok_or_else(|| refused("its name does not end like that of a module (.ko)"))?;
+        if self.is_built_in(&name) {
+            let why = format!("the kernel {} has this module built in", self.release);
+            return Err(package_error(file, "", why));
+        }
+        let opened = File::open(file).map_err(GuestError::io("cannot open", file))?;
+        let bytes = read_all(opened, MODULE_BYTES_MAX);
+        let bytes = bytes.map_err(GuestError::io("cannot read", file))?;
+        let module = ModuleFile::new(path, bytes);
+        if let Err(why) = &module.information {
+            return Err(refused(why));
+        }
+        self.modules.insert(name, module);
+        Ok(())
     }
 
     /// Decompressed module; `None` if the kernel lacks it.

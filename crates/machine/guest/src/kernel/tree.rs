@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use treering_model::filesystems::NINE_P_SOURCE;
 
 use super::collect::{IMAGE_BYTES_MAX, PackageCollector, is_taken};
+use super::staleness::TreeTimes;
 use super::{image, module_name};
 use crate::GuestError;
 use crate::unpack::read_all;
@@ -81,16 +82,21 @@ pub(super) fn copy(top: &Path, to: &Path) -> Result<(), GuestError> {
     Ok(())
 }
 
-/// Modules of a build tree; none if they were not made with its image. They may load all the same:
-/// their release says nothing where the commits of a release share it.
+/// Modules of a build tree that a guest can need, without those that are older than their sources;
+/// none if they were not made with its image. They may load all the same: their release says
+/// nothing where the commits of a release share it.
 fn modules_of(top: &Path) -> Result<Vec<PathBuf>, GuestError> {
     let mut all = Vec::new();
     if are_modules_stale(top) {
         return Ok(all);
     }
+    let mut times = TreeTimes::new(top);
     for folder in SOURCES.iter().map(|name| top.join(name)).filter(|folder| folder.is_dir()) {
-        all.extend(files(&folder)?.into_iter().filter(|path| {
-            path.file_name().is_some_and(|name| module_name(&name.to_string_lossy()).is_some())
+        let files = files(&folder)?.into_iter();
+        all.extend(files.filter(|path| {
+            let is_module =
+                path.file_name().is_some_and(|name| module_name(&name.to_string_lossy()).is_some());
+            is_module && is_taken(&installed(top, path)) && !times.is_stale(path)
         }));
     }
     Ok(all)
@@ -103,7 +109,7 @@ pub(super) fn collect_for_image(path: &Path) -> Result<PackageCollector, GuestEr
     let file = open(path)?;
     let bytes = read_all(file, IMAGE_BYTES_MAX).map_err(GuestError::io("cannot read", path))?;
     let Some((release, _)) = image::release(&bytes) else {
-        let why = "it is neither a package nor an x86 boot image (bzImage)".to_owned();
+        let why = image::described(&bytes);
         return Err(GuestError::NoKernel { path: path.to_owned(), why });
     };
     let name = path.to_string_lossy();
@@ -154,11 +160,16 @@ fn built(top: &Path, image: &Path, collector: &mut PackageCollector) -> Result<(
         taken.map_err(failed(&list))?;
     }
     for path in modules_of(top)? {
-        let below = path.strip_prefix(top).unwrap_or(&path).to_string_lossy();
-        let name = format!("lib/modules/built/kernel/{below}");
+        let name = installed(top, &path);
         collector.look(&name, &mut open(&path)?).map_err(failed(&path))?;
     }
     Ok(())
+}
+
+/// Path of a module of a build tree after its installation.
+fn installed(top: &Path, module: &Path) -> String {
+    let below = module.strip_prefix(top).unwrap_or(module).to_string_lossy();
+    format!("lib/modules/built/kernel/{below}")
 }
 
 /// Reports whether the code of the image was linked after the symbols of the modules were written,

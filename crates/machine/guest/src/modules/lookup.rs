@@ -45,11 +45,31 @@ pub(super) fn modules_of<'k>(kernel: &'k Kernel, name: &str) -> FoundModules<'k>
     if !built_in.is_empty() {
         return FoundModules::BuiltIn(built_in);
     }
-    // Without modules and without a list of built-in ones, everything is assumed to be built in.
-    if kernel.built_in.is_none() && kernel.modules.is_empty() {
+    // Without modules and without a list of built-in ones, everything is assumed to be built in
+    // whose absence cannot be seen.
+    let is_unstated = kernel.built_in.is_none() && kernel.modules.is_empty();
+    if is_unstated && !is_absent(kernel, name) {
         return FoundModules::BuiltIn(Vec::new());
     }
     FoundModules::Missing
+}
+
+/// Drivers that have their own name in their code.
+const SELF_NAMED: [&str; 3] = ["virtio_console", "virtio_blk", "nvme"];
+/// Begin of the names by which the kernel asks for filesystems.
+const FILESYSTEM: &str = "fs_";
+
+/// Reports whether the image lacks a driver: neither a filesystem nor one of these drivers
+/// can do without its name.
+fn is_absent(kernel: &Kernel, name: &str) -> bool {
+    let Some(words) = &kernel.words else { return false };
+    let filesystem = name.strip_prefix(FILESYSTEM);
+    if filesystem.is_none() && !SELF_NAMED.contains(&name) {
+        return false;
+    }
+    let name = filesystem.unwrap_or(name);
+    // The linker stores a text once that is the end of another one.
+    !words.iter().any(|word| word.ends_with(name))
 }
 
 /// Module files with this alias that are not on the blacklist of the package.

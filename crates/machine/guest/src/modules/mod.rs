@@ -8,8 +8,9 @@ mod lookup;
 mod resolver;
 
 use treering_model::filesystems::{OVERLAY, is_in_memory};
-use treering_model::{CryptLayer, GuestDisk, Layer};
+use treering_model::{CryptLayer, ExtraModule, GuestDisk, Layer};
 
+use crate::kernel::module_name;
 use crate::name_pattern::canonical;
 use crate::root_transport::RootTransport;
 use crate::{GuestError, Kernel, disk};
@@ -67,6 +68,34 @@ pub fn needed_by_root(
     let mut order = ModuleResolver::new(kernel);
     for name in transport.modules() {
         order.require(name, "a shared root")?;
+    }
+    Ok(order.finish())
+}
+
+/// Modules that a plan adds to a guest, in load order.
+///
+/// # Errors
+/// If a module is missing or damaged, or was built for another kernel.
+pub fn needed_by_plan(
+    kernel: &Kernel,
+    modules: &[ExtraModule],
+) -> Result<Vec<GuestModule>, GuestError> {
+    let mut order = ModuleResolver::new(kernel);
+    for module in modules {
+        let name = match module {
+            ExtraModule::OfKernel(name) => canonical(name),
+            ExtraModule::File(path) => module_name(&path.to_string_lossy()).unwrap_or_default(),
+        };
+        order.require(&name, "the plan")?;
+    }
+    Ok(order.finish())
+}
+
+/// Modules that every guest needs, in load order.
+pub(crate) fn of_guest(kernel: &Kernel) -> Result<Vec<GuestModule>, GuestError> {
+    let mut order = ModuleResolver::new(kernel);
+    for name in EVERY {
+        order.require(name, "a guest")?;
     }
     Ok(order.finish())
 }
@@ -137,6 +166,7 @@ fn ciphers(layer: &CryptLayer) -> Vec<String> {
 mod tests {
     use super::{ModuleResolver, helpers, needed};
     use crate::kernel::{ModprobeRules, ModuleFile};
+    use crate::elf::X86_64;
     use crate::modinfo::ModuleInformation;
     use crate::{GuestError, Kernel};
     use std::collections::{BTreeMap, BTreeSet};
@@ -161,6 +191,7 @@ mod tests {
             header[32..40].copy_from_slice(&(length as u64).to_le_bytes());
             elf.extend(header);
         }
+        elf[18..20].copy_from_slice(&X86_64.to_le_bytes());
         elf[40..48].copy_from_slice(&headers_at.to_le_bytes());
         elf[58..60].copy_from_slice(&64_u16.to_le_bytes());
         elf[60..62].copy_from_slice(&3_u16.to_le_bytes());
@@ -185,6 +216,8 @@ mod tests {
             built_in: Some(built_in.iter().map(|&name| name.to_owned()).collect::<BTreeSet<_>>()),
             built_in_information: BTreeMap::new(),
             rules: ModprobeRules::default(),
+            layout: None,
+            words: None,
         }
     }
 

@@ -121,6 +121,11 @@ impl<'k> ModuleResolver<'k> {
             let error = GuestError::OtherRelease { kernel, module, built_for };
             return if is_required { Err(error) } else { Ok(self.leave_out(name)) };
         }
+        if information.layout.zip(self.kernel.layout).is_some_and(|(own, all)| own != all) {
+            let (kernel, module) = (self.kernel.release.clone(), name.to_owned());
+            let error = GuestError::OtherBuild { kernel, module };
+            return if is_required { Err(error) } else { Ok(self.leave_out(name)) };
+        }
         self.add_wanted_before(name, information)?;
         for dependency in &information.depends {
             let is_there =

@@ -128,8 +128,18 @@ pub(super) const GUEST_CPUS: &str = "guest.cpus";
 
 /// Facts about a guest that are recorded where its plan asked for something; without one, the guest
 /// has the default.
-pub(super) const GUEST_CHOICES: [&str; 5] =
-    ["guest.queues", "guest.iothread", "guest.rotational", "guest.root_transport", "guest.root"];
+pub(super) const GUEST_CHOICES: [&str; 10] = [
+    "guest.queues",
+    "guest.iothread",
+    "guest.rotational",
+    "guest.numa_nodes",
+    "guest.qemu_program",
+    "guest.qemu_options",
+    "guest.modules",
+    "guest.files",
+    "guest.root_transport",
+    "guest.root",
+];
 
 /// Fact with the amount assigned to a guest, which replaces the amount its kernel reported.
 pub(super) fn given_to_guest(found: &str) -> Option<&'static str> {
@@ -173,7 +183,7 @@ pub(super) const DEVICE: &str = "device.name";
 /// mkfs command, where treering made the filesystem.
 pub(super) const MKFS: &str = "mkfs.command";
 pub(super) const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
-pub(super) const OTHERS: [&str; 34] = [
+pub(super) const OTHERS: [&str; 39] = [
     WorkLimit::FACT,
     WorkLimit::METRICS_FACT,
     CONFIGURATION,
@@ -202,6 +212,11 @@ pub(super) const OTHERS: [&str; 34] = [
     GUEST_CHOICES[2],
     GUEST_CHOICES[3],
     GUEST_CHOICES[4],
+    GUEST_CHOICES[5],
+    GUEST_CHOICES[6],
+    GUEST_CHOICES[7],
+    GUEST_CHOICES[8],
+    GUEST_CHOICES[9],
     Accelerator::FACT,
     GuestSpec::KERNEL_FACT,
     REBOOT_KERNEL_FACT,
