@@ -26,8 +26,10 @@ use tables::{EXITS, FIRST_EXAMPLES, INSTEAD, NEEDS, NOT_RUN, PREPARE, PREPARE_FO
 
 /// Size of the filesystem mounted at /mnt, in MiB.
 const ROOM_MIB: u64 = 20_480;
-/// Seconds after which a command is interrupted.
+/// Seconds after which a command is interrupted; those of the first example of a page may take
+/// longer, so that they end by themselves.
 const SECONDS: u32 = 3;
+const SECONDS_OF_FIRST: u32 = 60;
 
 macro_rules! pages {
     ($($name:ident: $page:literal,)*) => {
@@ -183,7 +185,7 @@ fn commands_work(page: &str) {
     let own = PREPARE_FOR.iter().filter(|(one, _)| *one == page).map(|(_, text)| *text);
     let own: String = own.collect();
     let mut script = PREPARE.replace("# What a page alone needs stands here.\n", &own);
-    for block in blocks {
+    for (number, block) in blocks.into_iter().enumerate() {
         let mut text = block.text;
         for (from, to, _) in INSTEAD {
             text = text.replace(from, to);
@@ -191,7 +193,8 @@ fn commands_work(page: &str) {
         let file = tools.join(format!("line-{}.sh", block.line));
         fs::write(&file, with_exits(&text)).unwrap();
         let (name, line) = (file.display(), block.line);
-        script += &format!("sh -e {name} || echo \"{page}:{line}: exit $?\" >> $FAULTS\n");
+        let seconds = if number == 0 { SECONDS_OF_FIRST } else { SECONDS };
+        script += &format!("LIMIT={seconds} sh -e {name} || echo \"{page}:{line}: exit $?\" >> $FAULTS\n");
     }
     fs::write(tools.join("all.sh"), script).unwrap();
     let mut command = Command::new("unshare");
