@@ -72,7 +72,8 @@ pub(super) fn described(file: &[u8]) -> String {
     let mut begin = Vec::new();
     let unpacked = unpacked(file).and_then(|stream| stream.take(5).read_to_end(&mut begin));
     let is_packed_archive = unpacked.is_ok() && begin == b"07070" && !file.starts_with(&begin);
-    let more = if is_packed_archive { ": a packed initramfs, which has no kernel in it" } else { "" };
+    let more =
+        if is_packed_archive { ": a packed initramfs, which has no kernel in it" } else { "" };
     format!("{kind}{more}")
 }
 

@@ -27,9 +27,9 @@ impl HistoryGate {
             let trend = series.trend.as_ref().filter(|trend| trend.is_worse);
             trend.is_some_and(|trend| self.is_large(trend.ratio))
                 || series.shifts.iter().any(|shift| {
-                let is_recent = shift.is_recent(series.points.len(), self.recent);
-                shift.is_alarming() && is_recent && self.is_large(shift.ratio)
-            })
+                    let is_recent = shift.is_recent(series.points.len(), self.recent);
+                    shift.is_alarming() && is_recent && self.is_large(shift.ratio)
+                })
         });
         let is_suspect = |series: &HistorySeries| {
             let suspect = series.suspect.as_ref();

@@ -69,9 +69,7 @@ fn busy(environment: &[Fact]) -> Option<String> {
     TAKERS.iter().find_map(|(name, who)| {
         let fact = environment.iter().find(|fact| fact.name == *name)?;
         let percent: f64 = fact.value.parse().ok().filter(|percent| *percent >= BUSY_PERCENT)?;
-        Some(format!(
-            "Not now: {who} {percent:.0} % of all CPUs, which would be measured as well."
-        ))
+        Some(format!("Not now: {who} {percent:.0} % of all CPUs, which would be measured as well."))
     })
 }
 

@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use treering_analysis::history::{
-    ChangedFact, EnvironmentChange, FEWEST_POINTS, History, HistorySeries, HistoryTrend, KnownChange,
-    LevelShift, SeriesPoint, SuspectPoint,
+    ChangedFact, EnvironmentChange, FEWEST_POINTS, History, HistorySeries, HistoryTrend,
+    KnownChange, LevelShift, SeriesPoint, SuspectPoint,
 };
 use treering_model::Unit;
 use treering_stats::SeriesMemory;
@@ -509,8 +509,7 @@ pub(crate) fn chart(series: &HistorySeries, view: &HistoryView<'_>) -> Rounds {
         left_out: 0,
     };
     // The axis has the units of values that are scaled.
-    let scales =
-        Number::measured(0.0, series.unit).style.scales() || chart.has_short_times();
+    let scales = Number::measured(0.0, series.unit).style.scales() || chart.has_short_times();
     chart.metric += &match view.anchor {
         Some(anchor) => format!(" (ratio to {anchor})"),
         None if scales || series.unit.symbol().is_empty() => String::new(),

@@ -61,7 +61,9 @@ pub(crate) enum DatabaseError {
     #[error("a database of fsperf without a run")]
     Empty,
     /// It has other tables.
-    #[error("a database of SQLite, but not of fsperf: it has no table `runs` with `name` and `time`")]
+    #[error(
+        "a database of SQLite, but not of fsperf: it has no table `runs` with `name` and `time`"
+    )]
     Other,
 }
 
@@ -219,8 +221,7 @@ fn result_row(
 }
 
 fn values(row: &Row<'_>, names: &[String], table: &str) -> ResultRow {
-    let mut read =
-        ResultRow { table: table.to_owned(), function: None, values: BTreeMap::new() };
+    let mut read = ResultRow { table: table.to_owned(), function: None, values: BTreeMap::new() };
     for (place, name) in names.iter().enumerate() {
         let is_key = name == "id" || name == "run_id";
         let is_name = !is_key
