@@ -13,8 +13,8 @@ use treering_age::{
     AgeWorkload, MeasuredDirectory, MeasuredTree, ResumedAging, measured_profile, profile_text,
     profiles, steps_of,
 };
-use treering_conduct::{extract_history, watch_signals};
 use treering_conduct::trial::TrialOutcome;
+use treering_conduct::{extract_history, watch_signals};
 use treering_lab::OwnedDirectory;
 use treering_model::nearest::suggestion;
 use treering_model::{Ending, KEPT_TREES_FACT, Trial, thousands};

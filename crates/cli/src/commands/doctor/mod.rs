@@ -101,7 +101,8 @@ fn stored(args: &StoreArgs) -> Result<StoreFindings, Failure> {
     let place = place_of(args);
     let path = place.path()?;
     // A store that is named is made by the first run.
-    let opened = if args.store.is_some() && !path.exists() { None } else { place.open_to_read()? };
+    let opened =
+        if args.store.is_some() && !path.exists() { None } else { place.open_to_read()? };
     let newest = Filter { limit: Some(1), ..Filter::default() };
     let trials = opened.map(|store| store.trials(&newest)).transpose();
     let trials = trials.map_err(|error| failure(&error))?.unwrap_or_default();
