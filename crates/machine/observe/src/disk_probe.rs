@@ -31,10 +31,8 @@ pub fn probe_disk(dir: &Path, stop: &StopFlag) -> io::Result<Option<DiskLatencie
     let path = dir.join(format!(".treering-probe-disk-{}", std::process::id()));
     let file = File::create_new(&path)?;
     let written = append_synced(&file, stop);
-    let direct = OpenOptions::new()
-        .read(true)
-        .custom_flags(OFlags::DIRECT.bits().cast_signed())
-        .open(&path);
+    let direct =
+        OpenOptions::new().read(true).custom_flags(OFlags::DIRECT.bits().cast_signed()).open(&path);
     remove_file(&path)?;
     let Some((synced_write, blocks)) = written? else { return Ok(None) };
     // Some filesystems have no direct reads.

@@ -2,7 +2,9 @@
 //! absent.
 
 use serde::Serialize;
-use treering_model::{DetectableDifference, DiskLatencies, Fact, MachineInventory, ProbeNoise, quoted};
+use treering_model::{
+    DetectableDifference, DiskLatencies, Fact, MachineInventory, ProbeNoise, quoted,
+};
 
 use crate::Warning;
 use crate::data::Data;
