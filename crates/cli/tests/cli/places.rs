@@ -183,3 +183,18 @@ fn invalid_settings_are_refused_before_files_are_created() {
     let without_dir = ["run", "compilebench", "--dataset", "./lists"];
     program.run(without_dir).ends_with(2).complains("--dir");
 }
+
+#[test]
+fn words_without_their_options_are_answered_with_the_options() {
+    let program = program();
+    for (words, tip) in [
+        (vec!["compare", "xfs", "btrfs"], "filesystems go with --filesystems xfs,btrfs"),
+        (vec!["compare", "ext4,xfs"], "`--filesystems ext4,xfs`"),
+        (vec!["compare", "ext4"], "`--filesystems ext4,OTHER`"),
+        (vec!["report", "old", "new"], "labels go with --baseline old --contender new"),
+        (vec!["age", "profil", "/tmp"], "did you mean `treering age profile`?"),
+        (vec!["--limit", "3", "list"], "options stand after the verb: treering list --limit 3"),
+    ] {
+        program.run(&words).ends_with(2).complains(tip);
+    }
+}

@@ -205,3 +205,43 @@ fn html_pages_chart_the_calls_of_a_trial() {
     let plain = program.run(["show"]).ends_with(0);
     assert!(!plain.stdout.contains("Latency of calls"), "{plain}");
 }
+
+#[test]
+fn pages_of_lists_imports_traces_and_the_doctor_end_with_their_origin() {
+    let program = program();
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testkit/corpus/import/");
+    let [io500, ior] = ["io500-result.txt", "ior-4.txt"].map(|name| format!("{corpus}{name}"));
+    for words in [
+        vec!["import", &io500, &ior],
+        vec!["list"],
+        vec!["io500", "list"],
+        vec!["doctor", "--store", "other.treering"],
+    ] {
+        let more = ["-o", "page.html"];
+        program.run(words.iter().chain(&more)).ends_with(0);
+        let page = std::fs::read_to_string(program.home().join("page.html")).unwrap();
+        let (_, foot) = page.split_once("class=\"origin\"").unwrap_or_else(|| panic!("{words:?}"));
+        assert!(foot.contains(env!("CARGO_PKG_VERSION")), "{words:?}: {foot}");
+        let command = format!("treering {}", words.join(" "));
+        assert!(foot.contains(&command), "{words:?}: {foot}");
+    }
+    let doctor = program.run(["doctor", "--store", "other.treering"]).ends_with(0).stdout;
+    let doctor = doctor.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(doctor.contains("none yet; they will be in other.treering"), "{doctor}");
+    assert!(
+        doctor.contains("treering run compilebench") && doctor.contains("--store other.treering")
+    );
+    assert!(!program.home().join("other.treering").exists(), "looking makes nothing");
+    let left = std::fs::read_dir(program.home()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(!left.into_iter().any(|name| name.to_string_lossy().starts_with(".treering-probe")));
+}
+
+#[test]
+fn a_log_of_a_tool_that_is_not_read_is_refused_by_its_name() {
+    let program = program();
+    let log = "\tIozone: Performance Test of File I/O\n\t        Version $Revision: 3.506 $\n";
+    std::fs::write(program.home().join("iozone.log"), log).unwrap();
+    let refused = program.run(["import", "iozone.log"]).ends_with(2);
+    refused.complains("iozone.log:1: results of iozone are not read").complains("supported logs");
+    assert!(!program.data().exists(), "nothing is made");
+}

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
+use treering_model::filesystems::by_name;
 use treering_model::nearest::by_nearness;
 
 use super::Plan;
@@ -185,8 +186,12 @@ pub fn shipped_plan_lines() -> Vec<String> {
     ALL.iter().map(line).collect()
 }
 
-/// Hint with the plans of the most similar names.
+/// Hint with the plans of the most similar names, or with the option for names of filesystems.
 fn nearest_plans(name: &str) -> String {
+    if name.split(',').all(|one| by_name(one).is_some()) {
+        let others = if name.contains(',') { "" } else { ",OTHER" };
+        return format!("filesystems go with --filesystems: `--filesystems {name}{others}`");
+    }
     let mut names = by_nearness(name, ALL.iter().map(|plan| plan.name));
     names.truncate(NAMES_SHOWN);
     format!("the nearest are {}; `treering plan list` lists all", names.join(", "))

@@ -1,6 +1,6 @@
 //! Forecasts of the duration of plans, from earlier trials and without them.
 
-use treering_conduct::plan::Plan;
+use treering_conduct::plan::{Plan, ShippedPlan};
 use treering_conduct::{
     EarlierTrial, Failure, Host, PlanOptions, RecordedTrial, ResultStore, dry_run,
 };
@@ -126,4 +126,17 @@ fn aging_in_each_round_is_part_of_the_duration() {
     // Two filesystems are aged in each of six rounds, for 297 seconds each.
     let line = time_line(&plan, vec![of(1), of(1), of(2), of(2)]);
     assert!(line.contains("about 60 min"), "{line}");
+}
+
+#[test]
+fn a_plan_inside_the_program_takes_as_long_as_its_head_says_without_earlier_trials() {
+    let shipped = ShippedPlan::find("mail-server").unwrap();
+    let mut plan = with_job("[[job]]\nworkload = \"dbench\"\noptions = { passes = 2 }\n");
+    plan.name = shipped.name.to_owned();
+    let own = time_line(&plan, Vec::new());
+    assert!(!own.contains("as shipped"), "another plan of that name: {own}");
+    plan.question = shipped.question();
+    let line = time_line(&plan, Vec::new());
+    let expected = format!("about {} min as shipped, on two CPUs", shipped.minutes());
+    assert!(line.contains(&expected), "{line}");
 }

@@ -6,34 +6,19 @@ use std::path::Path;
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use treering_model::nearest::by_nearness;
+use treering_model::filesystems::by_name;
+use treering_model::nearest::{by_nearness, nearest};
 use treering_model::quoted;
 
-/// The error with its next step: the option that takes the directory typed without one, or the
-/// nearest verb alone, since the parser suggests verbs in the order of their declaration.
+/// The error with its next step: the options that take words typed without one, or the nearest
+/// verb alone, since the parser suggests verbs in the order of their declaration.
 pub(in crate::arguments) fn with_next_step(
     mut refused: clap::Error,
     typed: &[OsString],
     command: &Command,
 ) -> clap::Error {
-    let option = match typed.get(1).and_then(|verb| verb.to_str()) {
-        Some("run") => Some("--dir DIR"),
-        Some("compare") => Some("--directories DIR,DIR"),
-        _ => None,
-    };
-    if refused.kind() == ErrorKind::UnknownArgument
-        && let Some(option) = option
-        && let Some(ContextValue::String(word)) = refused.get(ContextKind::InvalidArg)
-        && Path::new(word).is_dir()
-    {
-        let tip = format!("{} is a directory, which goes with {option}", quoted(word));
-        let tips = ContextValue::StyledStrs(vec![tip.into()]);
-        refused.insert(ContextKind::Suggested, tips);
-        return refused;
-    }
-    if refused.kind() == ErrorKind::UnknownArgument
-        && let Some(tip) = option_before_verb(typed, command)
-    {
+    let words: Option<Vec<&str>> = typed.iter().skip(1).map(|word| word.to_str()).collect();
+    if let Some(tip) = words.and_then(|words| tip(&refused, &words, command)) {
         refused.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         return refused;
     }
@@ -49,9 +34,55 @@ pub(in crate::arguments) fn with_next_step(
     refused
 }
 
+/// Tip about words that stand where none is expected.
+fn tip(refused: &clap::Error, words: &[&str], command: &Command) -> Option<String> {
+    match (refused.kind(), refused.get(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(unknown))) => {
+            of_directory(words, unknown)
+                .or_else(|| of_names(words))
+                .or_else(|| option_before_verb(words, command))
+        }
+        (ErrorKind::ArgumentConflict, _) => misspelt_verb(words, command),
+        _ => None,
+    }
+}
+
+/// Tip for a directory without its option.
+fn of_directory(words: &[&str], unknown: &str) -> Option<String> {
+    let option = match *words.first()? {
+        "run" => "--dir DIR",
+        "compare" => "--directories DIR,DIR",
+        _ => return None,
+    };
+    let is_directory = Path::new(unknown).is_dir();
+    is_directory.then(|| format!("{} is a directory, which goes with {option}", quoted(unknown)))
+}
+
+/// Tip for filesystems, and for two labels, without their options.
+fn of_names(words: &[&str]) -> Option<String> {
+    let (verb, names) = words.split_first()?;
+    match (*verb, names) {
+        ("compare", names) if names.iter().all(|name| by_name(name).is_some()) => {
+            Some(format!("filesystems go with --filesystems {}", names.join(",")))
+        }
+        ("report", [old, new]) if ![old, new].iter().any(|name| name.starts_with('-')) => {
+            let [old, new] = [old, new].map(|name| quoted(name));
+            Some(format!("labels go with --baseline {old} --contender {new}"))
+        }
+        _ => None,
+    }
+}
+
+/// Tip for a verb below another that was taken for the argument of that one.
+fn misspelt_verb(words: &[&str], command: &Command) -> Option<String> {
+    let [verb, typed, ..] = words else { return None };
+    let below = command.find_subcommand(verb)?.get_subcommands().map(Command::get_name);
+    let nearest = nearest(typed, below)?;
+    Some(format!("did you mean `treering {verb} {nearest}`?"))
+}
+
 /// Tip for a command line whose options stand before the verb: the same words in their order.
-fn option_before_verb(typed: &[OsString], command: &Command) -> Option<String> {
-    let words: Vec<&str> = typed.iter().skip(1).map(|word| word.to_str()).collect::<Option<_>>()?;
+fn option_before_verb(words: &[&str], command: &Command) -> Option<String> {
     let is_verb = |word: &&str| command.find_subcommand(word).is_some();
     let place = words.iter().position(is_verb).filter(|_| words[0].starts_with('-'))?;
     let (options, tail) = (&words[..place], &words[place..]);

@@ -127,3 +127,19 @@ fn variant(column: &Column) -> Option<&'static str> {
         Align::Right => Some("r"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{broken, cell};
+    use crate::{Cell, Column};
+    use treering_model::Unit;
+
+    #[test]
+    fn names_are_broken_after_their_separators_and_numbers_never() {
+        let name = broken("memory.dirty_background_limit_bytes").0;
+        assert!(name.starts_with("memory.<wbr>dirty_<wbr>background_"), "{name}");
+        let column = Column::number("min–max", Unit::Seconds);
+        let range = cell(&Cell::range(0.008_467, 0.054_72, Unit::Seconds), &column, false).0;
+        assert!(range.contains("0.008467–0.05472"), "{range}");
+    }
+}

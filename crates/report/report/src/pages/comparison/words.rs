@@ -16,6 +16,9 @@ use crate::pages::identity::metric_words;
 const RESULTS_NAMED_MAX: usize = 3;
 /// Maximum number of results of a contender in an interim line.
 const INTERIM_MAX: usize = 4;
+/// Ratios that are told as such rather than in percent, which nobody reads at that size.
+const TIMES_FROM: f64 = 10.0;
+const TIMES_BELOW: f64 = 1e6;
 
 /// Verdict in words, one sentence for each contender.
 pub fn sentences(outcome: &Outcome) -> Vec<String> {
@@ -393,9 +396,13 @@ fn listed(words: &[String]) -> String {
     }
 }
 
-/// Formats the change in percent: `+38 %`, `-2.3 %`.
+/// Formats the change: `+38 %`, `-2.3 %`, `59 times as much`.
 fn change(comparison: &MetricComparison) -> Option<String> {
-    percentage(comparison.ratio?.value)
+    let ratio = comparison.ratio?.value;
+    if (TIMES_FROM..TIMES_BELOW).contains(&ratio) {
+        return Some(format!("{} times as much", thousands(&format!("{ratio:.0}"))));
+    }
+    percentage(ratio)
 }
 
 /// Estimated numbers of further rounds that the median unclear verdict needs.

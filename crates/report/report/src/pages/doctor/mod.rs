@@ -192,3 +192,54 @@ fn resolution(found: &Diagnosis<'_>) -> String {
 fn figure(percent: f64) -> String {
     if percent < 10.0 { format!("{percent:.1}") } else { format!("{percent:.0}") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{busy, disk, milliseconds, store};
+    use crate::pages::doctor::json::StoreFindings;
+    use treering_model::{DiskLatencies, Fact, ProbeLatency};
+
+    fn facts(others: &str, stolen: &str) -> Vec<Fact> {
+        let named =
+            [("conditions.other_programs_percent", others), ("conditions.stolen_percent", stolen)];
+        let fact =
+            |(name, value): (&str, &str)| Fact { name: name.to_owned(), value: value.to_owned() };
+        named.map(fact).to_vec()
+    }
+
+    #[test]
+    fn a_machine_that_works_for_others_is_not_to_be_measured_now() {
+        let verdict = |others, stolen| busy(&facts(others, stolen));
+        let words =
+            "Not now: other programs use 71 % of all CPUs, which would be measured as well.";
+        assert_eq!(verdict("71.2", "0.00").as_deref(), Some(words));
+        let stolen = verdict("3.00", "64.0").unwrap();
+        assert!(stolen.starts_with("Not now: the host takes 64 %"), "{stolen}");
+        assert_eq!(verdict("49.9", "12.0"), None);
+        assert_eq!(busy(&[]), None);
+    }
+
+    #[test]
+    fn latencies_of_the_disk_say_how_many_requests_they_are_of() {
+        let latency = |n, median_ms, max_ms| ProbeLatency { n, median_ms, max_ms };
+        let synced_write = latency(45, 4.2834, 18.51);
+        let direct_read = Some(latency(512, 0.0416, 0.62));
+        let rows = disk(&DiskLatencies { synced_write, direct_read });
+        let (_, written) = &rows[0];
+        let words = "4 KiB appended and synced: 4.28 ms (median of 45, the longest 18.5 ms)";
+        assert_eq!(written, words);
+        assert!(rows[1].1.contains("41.6 µs (median of 512, the longest 620 µs)"), "{rows:?}");
+        let none = disk(&DiskLatencies { synced_write: latency(1, 2.0, 2.0), direct_read: None });
+        assert_eq!(none[1].1, "no reads past the page cache here");
+        assert_eq!(milliseconds(1234.5), "1234.5 ms");
+    }
+
+    #[test]
+    fn a_store_that_is_not_there_yet_is_named_with_its_path() {
+        let of = |newest_unix_ms| {
+            store(&StoreFindings { path: "/data/results.treering".to_owned(), newest_unix_ms })
+        };
+        assert_eq!(of(None), "none yet; they will be in /data/results.treering");
+        assert_eq!(of(Some(0)), "/data/results.treering, newest trial 1970-01-01 00:00 UTC");
+    }
+}

@@ -520,49 +520,65 @@ pub(crate) fn chart(series: &HistorySeries, view: &HistoryView<'_>) -> Rounds {
 
 #[cfg(test)]
 mod tests {
-    use super::environment;
+    use super::{HistoryView, chart, environment, value};
     use treering_analysis::history::{
         ChangedFact, EnvironmentChange, History, HistorySeries, SeriesPoint,
     };
     use treering_model::{BetterDirection, RunMode, TrialId, Unit};
 
+    fn series(variant: &str, late_ms: i64) -> HistorySeries {
+        let words = |words: [&str; 3]| words.map(str::to_owned);
+        let point = |(day, key): (i64, &str)| SeriesPoint {
+            key: key.to_owned(),
+            started_unix_ms: day * 86_400_000 + late_ms,
+            trials: vec![TrialId::new()],
+            value: 1.0,
+            interval: None,
+            link: None,
+        };
+        let change = |(index, fact): (usize, [&str; 3])| {
+            let [name, before, after] = words(fact);
+            EnvironmentChange { index, facts: vec![ChangedFact { name, before, after }] }
+        };
+        let changes = [(1, ["kernel.release", "6.1", "6.2"]), (2, ["cpu.count", "2", "4"])];
+        HistorySeries {
+            workload: "fs_mark".to_owned(),
+            mode: RunMode::Native,
+            job: String::new(),
+            variant: variant.to_owned(),
+            metric: "files_per_second".to_owned(),
+            unit: Unit::FilesPerSecond,
+            better: BetterDirection::Higher,
+            points: [(1, "Monday"), (2, "Tuesday"), (3, "Friday")].map(point).to_vec(),
+            shifts: Vec::new(),
+            environment: changes.map(change).to_vec(),
+            suspect: None,
+            trend: None,
+            noise: None,
+            memory: None,
+        }
+    }
+
     #[test]
     fn a_change_of_the_environment_is_listed_once_for_all_series() {
-        let words = |words: [&str; 3]| words.map(str::to_owned);
-        let series = |variant: &str, late_ms: i64| {
-            let point = |(day, key): (i64, &str)| SeriesPoint {
-                key: key.to_owned(),
-                started_unix_ms: day * 86_400_000 + late_ms,
-                trials: vec![TrialId::new()],
-                value: 1.0,
-                interval: None,
-                link: None,
-            };
-            let change = |(index, fact): (usize, [&str; 3])| {
-                let [name, before, after] = words(fact);
-                EnvironmentChange { index, facts: vec![ChangedFact { name, before, after }] }
-            };
-            let changes = [(1, ["kernel.release", "6.1", "6.2"]), (2, ["cpu.count", "2", "4"])];
-            HistorySeries {
-                workload: "fs_mark".to_owned(),
-                mode: RunMode::Native,
-                job: String::new(),
-                variant: variant.to_owned(),
-                metric: "files_per_second".to_owned(),
-                unit: Unit::FilesPerSecond,
-                better: BetterDirection::Higher,
-                points: [(1, "Monday"), (2, "Tuesday"), (3, "Friday")].map(point).to_vec(),
-                shifts: Vec::new(),
-                environment: changes.map(change).to_vec(),
-                suspect: None,
-                trend: None,
-                noise: None,
-                memory: None,
-            }
-        };
         let both_series = vec![series("xfs", 2000), series("ext4", 0)];
         let table = environment(&History { series: both_series, left_out: 0 }).unwrap();
         let firsts: Vec<_> = table.rows.iter().map(|row| row[0].shown("")).collect();
         assert_eq!(firsts, ["Tuesday", "Friday"], "in the order of time");
+    }
+
+    #[test]
+    fn short_times_have_the_unit_that_suits_them_on_the_axis_and_in_the_table() {
+        let mut one = series("xfs", 0);
+        one.unit = Unit::Seconds;
+        let view = HistoryView { by: "date", anchor: None, draws: true };
+        assert!(chart(&one, &view).metric.ends_with(" (s)"), "seconds of a second and more");
+        for point in &mut one.points {
+            point.value = 0.001_209;
+        }
+        assert!(!chart(&one, &view).metric.ends_with(" (s)"));
+        assert!(chart(&one, &view).has_short_times());
+        assert_eq!(value(0.001_209, Unit::Seconds).shown(""), "1.209 ms");
+        assert_eq!(value(1.209, Unit::Seconds).shown(""), "1.209 s");
     }
 }
