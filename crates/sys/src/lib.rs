@@ -30,7 +30,9 @@ pub use files::calls::{
     remove_dir, reopen_dir, rewind_dir, seek_to, seek_to_end, stat, sync_data, sync_file,
     sync_filesystem, sync_machine, truncate, unlink, write, write_both,
 };
-pub use files::entries::{file_xattr, link, rename, set_file_xattr, set_times, symlink, xattr};
+pub use files::entries::{
+    file_xattr, link, make_node, rename, set_file_xattr, set_times, symlink, xattr,
+};
 pub use files::identity::{FileIdentity, filesystem_id, identity_in, identity_of};
 pub use files::lock::{LockError, lock_exclusive, lock_shared};
 pub use files::mapping::FileMapping;
@@ -42,8 +44,8 @@ pub use files::residency::{PageResidency, residency};
 pub use files::through::{IoPath, SyncMode};
 pub use files::whole_file::{ExistingFile, WholeFile, write_whole_file};
 pub use files::whole_paths::{
-    make_dir_by_path, make_private_dir_by_path, open_by_path, remove_dir_by_path, rename_by_path,
-    stat_by_path, stat_top, unlink_by_path,
+    make_dir_by_path, make_node_by_path, make_private_dir_by_path, open_by_path,
+    remove_dir_by_path, rename_by_path, stat_by_path, stat_top, unlink_by_path,
 };
 pub use filesystems::balance::balance;
 pub use filesystems::btrfs_search::{BtrfsKey, BtrfsSpace, btrfs_items, btrfs_spaces};

@@ -449,6 +449,13 @@ pub enum Call<'a> {
         /// Additional name.
         to: &'a CStr,
     },
+    /// Makes an empty file that only its owner may read (mode 0400), without opening it.
+    MakeNode {
+        /// Parent directory.
+        at: DirSlot,
+        /// Name of the new entry.
+        name: &'a CStr,
+    },
     /// Makes a symbolic link.
     Symlink {
         /// Parent directory.

@@ -211,6 +211,8 @@ plain! {
     remove_dir(at: DirSlot, name: &CStr) RemoveDir;
     /// Creates a file and opens it into a slot.
     create(at: DirSlot, path: &CStr, how: CreateHow, into: FileSlot) Create;
+    /// `mknod` of an empty file with mode 0400.
+    make_node(at: DirSlot, name: &CStr) MakeNode;
     /// Opens an existing file into a slot.
     open(at: DirSlot, path: &CStr, how: OpenHow, into: FileSlot) Open;
     /// `lseek` from the start.

@@ -7,8 +7,8 @@ use std::fmt::Write;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::fs::{
-    AtFlags, Timespec, Timestamps, XattrFlags, fgetxattr, fsetxattr, linkat, renameat, symlinkat,
-    utimensat,
+    AtFlags, FileType, Mode, Timespec, Timestamps, XattrFlags, fgetxattr, fsetxattr, linkat,
+    mknodat, renameat, symlinkat, utimensat,
 };
 use rustix::io::{Errno, retry_on_intr};
 
@@ -41,6 +41,15 @@ pub fn link(
 ) -> Result<(), Errno> {
     let (from, to) = (single(from)?, single(to)?);
     retry_on_intr(|| linkat(at, from, to_at, to, AtFlags::empty()))
+}
+
+/// Creates the empty file `name` in `at` for its owner alone, who may read it (mode 0400).
+///
+/// # Errors
+/// `EXDEV` if the name could lead outside, else as `mknodat`.
+pub fn make_node(at: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
+    let name = single(name)?;
+    retry_on_intr(|| mknodat(at, name, FileType::RegularFile, Mode::RUSR, 0))
 }
 
 /// Creates the symbolic link `name` in `at` to `target`.

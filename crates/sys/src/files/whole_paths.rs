@@ -7,7 +7,9 @@
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{AtFlags, CWD, Mode, mkdirat, openat, renameat, stat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, mkdirat, mknodat, openat, renameat, stat, statat, unlinkat,
+};
 use rustix::io::retry_on_intr;
 
 use crate::files::calls::{Errno, FileAttributes, OpenHow};
@@ -44,6 +46,15 @@ pub fn make_dir_by_path(path: &CStr) -> Result<(), Errno> {
 #[inline]
 pub fn make_private_dir_by_path(path: &CStr) -> Result<(), Errno> {
     retry_on_intr(|| mkdirat(CWD, path, Mode::RWXU))
+}
+
+/// Creates an empty file for its owner alone, who may read it (mode 0400).
+///
+/// # Errors
+/// As `mknodat`.
+#[inline]
+pub fn make_node_by_path(path: &CStr) -> Result<(), Errno> {
+    retry_on_intr(|| mknodat(CWD, path, FileType::RegularFile, Mode::RUSR, 0))
 }
 
 /// Removes an empty directory.

@@ -15,13 +15,15 @@ pub(super) enum DirectiveMeaning {
     Flag(&'static str),
     /// A flag that the original counts.
     Level(&'static str),
+    /// A flag, and the option that stands for 2 and more.
+    Twice(&'static str, &'static str),
     /// Directive that no option stands for.
     Directive,
     /// Directive that must be 0, for this reason.
     Never(&'static str),
 }
 
-use DirectiveMeaning::{Flag, Level, Never, Unless0};
+use DirectiveMeaning::{Flag, Level, Never, Twice, Unless0};
 
 const NOT_TAKEN: &str = "it is not supported";
 const BY_RANKS: &str = "the ranks that are there decide it";
@@ -61,7 +63,7 @@ pub(super) const KEYS: &[(&str, DirectiveMeaning)] = &[
     ("taskPerNodeOffset", DirectiveMeaning::Option("task-offset")),
     ("reorderTasks", Flag("reorder")),
     ("reorderTasksConstant", Flag("reorder")),
-    ("reorderTasksRandom", Flag("reorder-random")),
+    ("reorderTasksRandom", Twice("reorder-random", "reorder-shuffled")),
     ("reorderTasksRandomSeed", DirectiveMeaning::Option("reorder-seed")),
     ("checkWrite", Flag("check-write")),
     ("checkRead", Flag("check-read")),
@@ -82,7 +84,7 @@ pub(super) const KEYS: &[(&str, DirectiveMeaning)] = &[
     ("useExistingTestFile", Flag("use-existing")),
     ("fsyncPerWrite", Flag("fsync-each")),
     ("fsync", Flag("fsync")),
-    ("randomOffset", Flag("random")),
+    ("randomOffset", Twice("random", "random-blocks")),
     ("memoryPerTask", Never("memoryPerNode says it of all that are on a machine")),
     ("memoryPerNode", Unless0("memory")),
     ("summaryAlways", Never("all tests are summed up at the end")),
@@ -150,6 +152,12 @@ fn take(text: &str, options: &mut Vec<(String, String)>) -> Result<(), ConfigErr
         DirectiveMeaning::Option(option) => (option, Some(value.to_owned())),
         Unless0(option) => (option, Some(value.to_owned()).filter(|value| value != "0")),
         Flag(option) | Level(option) => (option, (number()? > 0).then(|| "true".to_owned())),
+        Twice(option, second) => {
+            let times = number()?;
+            options.retain(|(given, _)| given != second);
+            options.extend((times > 1).then(|| (second.to_owned(), "true".to_owned())));
+            (option, (times > 0).then(|| "true".to_owned()))
+        }
         Never(_) if value == "0" => return Ok(()),
         Never(why) => {
             return Err(ConfigError::new(format!("-O {known}: {why}"))

@@ -24,11 +24,16 @@ pub(super) const REPETITIONS_MAX: u64 = 100_000;
 const SECONDS_MAX: u64 = 1 << 30;
 const MINUTES_MAX: u64 = 1 << 20;
 const INT_MAX: u64 = i32::MAX as u64;
+/// Seeds of the C library.
+const SEED_MAX: u64 = u32::MAX as u64;
 
 /// Difference of the barriers of `-g` under a launcher.
 const BARRIERS: &str = "ranks of one process or its children wait; under a launcher they go on";
 /// Interfaces that a command line can name.
 const INTERFACES: &str = "POSIX, MMAP and DUMMY as they are, MPIIO by POSIX calls";
+
+/// Reason why options of MPI-IO have no effect.
+const NO_MPI: &str = "-a MPIIO makes calls of POSIX";
 
 /// Reason why the option is not supported.
 const KEEP_WITH_ERROR: &str = "files with errors go with the others; keep them with -k";
@@ -74,6 +79,25 @@ options! {
         #[support = OptionSupport::Ignored(KEEP_WITH_ERROR)]
         #[recorded = false]
         keep_with_error('K'): bool = Flag;
+        /// MPI-IO: print the hints.
+        #[support = OptionSupport::Ignored(NO_MPI)]
+        #[recorded = false]
+        mpiio_show_hints: bool = Flag;
+        /// MPI-IO: a file with hints.
+        #[support = OptionSupport::Ignored(NO_MPI)]
+        #[recorded = false]
+        mpiio_hints_file_name: Option<String> = Path;
+        /// MPI-IO: see the file by a view.
+        #[support = OptionSupport::Ignored(NO_MPI)]
+        #[recorded = false]
+        mpiio_use_file_view: bool = Flag;
+        /// MPI-IO: a datatype for all transfers.
+        #[support = OptionSupport::Ignored(NO_MPI)]
+        #[recorded = false]
+        mpiio_use_strided_datatype: bool = Flag;
+        /// MPI-IO: allocate the file first.
+        #[support = OptionSupport::Rejected("files grow as they are written; leave it out")]
+        mpiio_preallocate: () = Flag;
     }
 }
 
@@ -108,7 +132,7 @@ options! {
         /// Transfers in a random order.
         random('z'): bool = Flag;
         /// Seed of that order; without it, the time.
-        random_offset_seed: Option<u64> = Number[0..=INT_MAX];
+        random_offset_seed: Option<u64> = Number[0..=SEED_MAX];
         /// Transfers in blocks that are drawn each time, so that some may meet: -z twice.
         random_blocks: bool = Flag;
         /// Barriers between open, transfers and close.

@@ -8,7 +8,7 @@ use treering_kit::faults::{Fault, Faults, shown};
 use treering_script::{ConfigError, OptionSpec, Settings};
 
 use super::config::ClassicConfig;
-use super::directives::DirectiveMeaning::{self, Flag, Level, Never, Unless0};
+use super::directives::DirectiveMeaning::{self, Flag, Level, Never, Twice, Unless0};
 use super::directives::{directive, near, with_options};
 use super::options::ClassicOptions;
 use super::shape::IoInterface;
@@ -129,7 +129,7 @@ fn take(
     let (option, value) = match means {
         DirectiveMeaning::Option(option) => (option, Some(value)),
         Unless0(option) => (option, Some(value).filter(|&value| value != "0")),
-        Flag(option) | Level(option) => match value.parse::<u32>() {
+        Flag(option) | Level(option) | Twice(option, _) => match value.parse::<u32>() {
             Ok(0) => (option, None),
             Ok(1) => (option, Some("true")),
             Ok(_) if matches!(means, Level(_)) => (option, Some("true")),

@@ -1,54 +1,44 @@
 //! Command lines of ior in the declared form of its options: names of the original and of its
-//! earlier versions, and flags that count.
+//! earlier versions.
 
-use treering_kit::imitation::with_dashes;
+use treering_kit::option_words::OptionNames;
 
-/// Letters of options that take a value.
-const WITH_VALUE: &str = "aAbdDfGijlMNoOQsStTX";
+use super::options::MANIFEST;
 
-/// Flags that mean more if they are given twice: their letter, and the option of the second time.
-const COUNTED: [(char, &str); 2] = [('z', "--random-blocks"), ('Z', "--reorder-shuffled")];
+/// Names that ior spells otherwise, and letters of ior 3.
+static NAMES: OptionNames = OptionNames {
+    declared: MANIFEST.classic,
+    long: &[
+        ("posix.odirect", "direct"),
+        ("dryRun", "dummy-run"),
+        ("dataPacketType", "packet-type"),
+    ],
+    letters: &[
+        ('B', "direct"),
+        ('H', "mpiio-show-hints"),
+        ('p', "mpiio-preallocate"),
+        ('S', "mpiio-use-strided-datatype"),
+        ('U', "mpiio-hints-file-name"),
+        ('V', "mpiio-use-file-view"),
+    ],
+    counted: &[("random", "random-blocks"), ("reorder-random", "reorder-shuffled")],
+    numbers: &["data-seed"],
+};
 
 /// Converts the words to the declared form of options.
 pub(super) fn in_our_form(words: Vec<String>) -> Vec<String> {
-    let mut ours = Vec::with_capacity(words.len());
-    let mut times = [0_u32; COUNTED.len()];
-    let mut is_value = false;
-    for word in words {
-        if std::mem::replace(&mut is_value, false) {
-            ours.push(word);
-            continue;
-        }
-        let Some(letters) = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else {
-            ours.extend(long(word));
-            continue;
-        };
-        let flags: String = letters.chars().take_while(|&c| !WITH_VALUE.contains(c)).collect();
-        is_value = letters.len() == flags.len() + 1;
-        for ((letter, _), times) in COUNTED.iter().zip(&mut times) {
-            *times += u32::try_from(flags.matches(*letter).count()).unwrap_or(0);
-        }
-        ours.push(if word == "-B" { "--direct".to_owned() } else { word });
-    }
-    for ((_, option), times) in COUNTED.iter().zip(times) {
-        ours.extend((times > 1).then(|| (*option).to_owned()));
-    }
-    ours
+    NAMES.declared_words(words).into_iter().filter_map(meant).collect()
 }
 
-/// Long option in its declared form; none for a flag that is set to 0.
-fn long(word: String) -> Option<String> {
-    let (name, value) = word.split_once('=').map_or((&*word, None), |(n, v)| (n, Some(v)));
-    let ours = match name {
-        "--posix.odirect" => "--direct",
-        "--dryRun" => "--dummy-run",
-        "--dataPacketType" => {
-            let value = value.map_or_else(String::new, |value| format!("={value}"));
-            return Some(format!("--packet-type{value}"));
-        }
-        _ => return Some(with_dashes(word)),
-    };
-    (value != Some("0")).then(|| ours.to_owned())
+/// Word with the meaning that a negative number has: all ranks, the seed of the time, and a seed of
+/// 32 bits.
+fn meant(word: String) -> Option<String> {
+    if matches!(&*word, "--tasks=-1" | "--random-offset-seed=-1") {
+        return None;
+    }
+    let seed = word.strip_prefix("--random-offset-seed=").and_then(|seed| seed.parse::<i32>().ok());
+    let Some(seed) = seed.filter(|seed| *seed < 0) else { return Some(word) };
+    Some(format!("--random-offset-seed={}", seed.cast_unsigned()))
 }
 
 #[cfg(test)]
@@ -62,13 +52,17 @@ mod tests {
     #[test]
     fn names_of_the_original_and_its_earlier_versions_are_ours() {
         for (words, wanted) in [
-            ("--posix.odirect -r", "--direct -r"),
-            ("--posix.odirect=1 -B", "--direct --direct"),
-            ("--posix.odirect=0 -r", "-r"),
-            ("--dataPacketType=o -k", "--packet-type=o -k"),
-            ("--dataPacketType o", "--packet-type o"),
-            ("-o -B -B", "-o -B --direct"),
+            ("--posix.odirect -r", "--direct --read"),
+            ("--posix.odirect=1 -B", "--direct"),
+            ("--posix.odirect=0 -r", "--read"),
+            ("--dataPacketType=o -k", "--packet-type=o --keep"),
+            ("--dataPacketType o", "--packet-type=o"),
+            ("-o -B -B", "--file=-B --direct"),
             ("--warningAsErrors", "--warning-as-errors"),
+            (
+                "-a MPIIO --mpiio.showHints -V",
+                "--api=MPIIO --mpiio-show-hints --mpiio-use-file-view",
+            ),
         ] {
             assert_eq!(ours(words), wanted, "{words}");
         }
@@ -76,10 +70,19 @@ mod tests {
 
     #[test]
     fn flags_that_are_given_twice_mean_more() {
-        assert_eq!(ours("-z -k"), "-z -k");
-        assert_eq!(ours("-z -z"), "-z -z --random-blocks");
-        assert_eq!(ours("-kzz -ZF -Z"), "-kzz -ZF -Z --random-blocks --reorder-shuffled");
-        // What follows the letter of an option with a value is that value.
-        assert_eq!(ours("-ozz -o zz"), "-ozz -o zz");
+        assert_eq!(ours("-z -k"), "--random --keep");
+        assert_eq!(
+            ours("-kzz -ZF -Z"),
+            "--keep --random --random-blocks --reorder-random --reorder-shuffled \
+             --file-per-process"
+        );
+        assert_eq!(ours("-z=2 -Z=0"), "--random --random-blocks");
+    }
+
+    #[test]
+    fn negative_numbers_mean_what_they_mean_to_the_original() {
+        assert_eq!(ours("-N -1 -G=-7"), "--data-seed=-7");
+        assert_eq!(ours("--random-offset-seed=-2"), "--random-offset-seed=4294967294");
+        assert_eq!(ours("-Q -1"), "--task-offset=-1");
     }
 }

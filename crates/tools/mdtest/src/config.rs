@@ -257,6 +257,7 @@ fn shape(
 fn around(options: &ClassicOptions) -> PhaseSettings {
     PhaseSettings {
         direct: options.data.direct,
+        makes_nodes: options.others.mknod,
         delay_seconds: options.others.pre_delay,
         before: options.others.run_cmd_before_phase.clone(),
         after: options.others.run_cmd_after_phase.clone(),

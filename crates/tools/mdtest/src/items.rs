@@ -224,6 +224,11 @@ impl ItemScript {
             self.counts.missed += u64::from(made.is_none());
             return Ok(());
         }
+        if self.shape.around.makes_nodes {
+            let made = io.make_node(dir, name).unless_existing()?;
+            self.counts.missed += u64::from(made.is_none());
+            return Ok(());
+        }
         match self.create_mode {
             CreateMode::Existing => io.open(dir, name, OpenHow::Write, FILE)?,
             CreateMode::Whole | CreateMode::Empty => {

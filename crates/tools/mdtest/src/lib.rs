@@ -28,7 +28,8 @@ use treering_script::{
 };
 
 use job::TestJob;
-use treering_kit::imitation::{JobResult, with_dashes};
+use treering_kit::imitation::JobResult;
+use treering_kit::option_words::OptionNames;
 
 /// The line of mdtest in the registry.
 pub const TOOL: treering_kit::Tool =
@@ -44,7 +45,7 @@ impl Workload for MdtestWorkload {
     }
 
     fn classic_words(&self, words: Vec<String>) -> Vec<String> {
-        words.into_iter().flat_map(in_our_form).collect()
+        NAMES.declared_words(words)
     }
 
     fn classic(&self, settings: &Settings) -> JobResult {
@@ -68,42 +69,38 @@ impl Workload for MdtestWorkload {
     }
 }
 
-/// Converts a word to the declared form of options. `-V` takes a value here; elsewhere it prints a
-/// version.
-fn in_our_form(word: String) -> Vec<String> {
-    match word.strip_prefix("-V") {
-        Some(level) => {
-            let level = level.trim_start_matches('=');
-            let level = (!level.is_empty()).then(|| level.to_owned());
-            std::iter::once("--verbosity".to_owned()).chain(level).collect()
-        }
-        None => match word.strip_prefix("--posix.odirect") {
-            Some("" | "=1") => vec!["--direct".to_owned()],
-            Some("=0") => Vec::new(),
-            _ => vec![with_dashes(word)],
-        },
-    }
-}
+/// Names that mdtest spells otherwise. `-V` takes a value here; elsewhere it prints a version.
+static NAMES: OptionNames = OptionNames {
+    declared: options::MANIFEST.classic,
+    long: &[("posix.odirect", "direct")],
+    letters: &[('V', "verbosity")],
+    counted: &[],
+    numbers: &["data-offset"],
+};
 
 #[cfg(test)]
 mod tests {
-    use super::in_our_form;
-    use treering_kit::imitation::with_dashes;
+    use super::NAMES;
 
     #[test]
-    fn long_options_are_those_of_the_original() {
+    fn options_are_those_of_the_original() {
         for (typed, expected) in [
             ("--saveRankPerformanceDetails=A.csv", "--save-rank-performance-details=A.csv"),
-            ("--savePerOpDataCSV", "--save-per-op-data-csv"),
-            ("--print-all-procs", "--print-all-procs"),
-            ("-L", "-L"),
+            ("--savePerOpDataCSV op", "--save-per-op-data-csv=op"),
+            ("--print-all-procs -L", "--print-all-procs --leaf-only"),
+            ("-V3", "--verbosity=3"),
+            ("-V=2 -vvv", "--verbosity=2 --verbose"),
+            (
+                "-FCu -n 1k -G=-5",
+                "--items=1024 --data-offset=-5 --only-files --only-create \
+                                  --unique-dir",
+            ),
+            ("--posix.odirect=1", "--direct"),
+            ("--posix.odirect=0", ""),
+            ("--dataPacketType=incompressible", "--data-packet-type=incompressible"),
         ] {
-            assert_eq!(with_dashes(typed.to_owned()), expected);
+            let words = typed.split(' ').map(str::to_owned).collect();
+            assert_eq!(NAMES.declared_words(words).join(" "), expected, "{typed}");
         }
-        assert_eq!(in_our_form("-V3".to_owned()), ["--verbosity", "3"]);
-        assert_eq!(in_our_form("-V".to_owned()), ["--verbosity"]);
-        assert_eq!(in_our_form("-vvv".to_owned()), ["-vvv"]);
-        assert_eq!(in_our_form("--posix.odirect=1".to_owned()), ["--direct"]);
-        assert!(in_our_form("--posix.odirect=0".to_owned()).is_empty());
     }
 }

@@ -128,8 +128,7 @@ options! {
         /// Stride between numbers of tasks.
         #[support = OptionSupport::Approximate(NO_SERIES)]
         stride('s'): u64 = Number[1..=INT_MAX], "1";
-        /// Create files by mknod.
-        #[support = OptionSupport::Approximate("files are created by open and close")]
+        /// Create files by mknod, without opening them.
         mknod('k'): bool = Flag;
         /// Seconds to wait before the tests of directories, and before those of files.
         pre_delay('p'): u64 = Number[0..=SECONDS_MAX], "0";

@@ -287,10 +287,8 @@ impl ClassicOutput for MdtestOutput {
             unused_bytes: room.unused_bytes,
             inodes: room.inodes.unwrap_or((0, 0)),
         });
-        let by_open = "treering: -k: files are created by open and close, not by mknod\n";
         ToolOutput {
             out: header(&scene.started, &scene.words, &params, filesystem),
-            err: if options.others.mknod { by_open.to_owned() } else { String::new() },
             ..ToolOutput::default()
         }
     }

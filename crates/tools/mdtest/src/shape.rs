@@ -126,6 +126,8 @@ pub(super) enum ItemOrder {
 pub(super) struct PhaseSettings {
     /// Open files past the page cache.
     pub(super) direct: bool,
+    /// Create files without opening them.
+    pub(super) makes_nodes: bool,
     /// Seconds to wait before the tests of directories, and before those of files.
     pub(super) delay_seconds: u64,
     /// Command before each test.

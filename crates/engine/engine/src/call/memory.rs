@@ -130,6 +130,9 @@ impl MemoryCaller {
             Call::Link { at, from, to_at, to } => {
                 tree.link(self.dir(at)?, single(from)?, self.dir(to_at)?, single(to)?)?;
             }
+            Call::MakeNode { at, name } => {
+                tree.add_new(self.dir(at)?, single(name)?, EntryKind::File)?;
+            }
             Call::Symlink { at, name, .. } => {
                 tree.add_new(self.dir(at)?, single(name)?, EntryKind::Other)?;
             }

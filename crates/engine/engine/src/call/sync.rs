@@ -20,11 +20,11 @@ use treering_script::{
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FileMapping, FileType, FilesystemFacts, IoPath, OpenHow,
     advise, allocate, attributes, close, device_bytes, fd_path, file_xattr, filesystem_facts,
-    forget, link, lock_range, make_dir, make_existing_dir, make_private_dir, open_block_device,
-    open_dir, open_file, punch, read, read_at, read_entries, read_vector, read_vector_at,
-    remove_dir, rename, reopen_dir, seek_to, seek_to_end, set_file_xattr, set_times, stat, symlink,
-    sync_data, sync_file, sync_filesystem, sync_machine, sync_range, truncate, unlink, write,
-    write_at, write_both, write_both_at, write_vector_at, xattr,
+    forget, link, lock_range, make_dir, make_existing_dir, make_node, make_private_dir,
+    open_block_device, open_dir, open_file, punch, read, read_at, read_entries, read_vector,
+    read_vector_at, remove_dir, rename, reopen_dir, seek_to, seek_to_end, set_file_xattr,
+    set_times, stat, symlink, sync_data, sync_file, sync_filesystem, sync_machine, sync_range,
+    truncate, unlink, write, write_at, write_both, write_both_at, write_vector_at, xattr,
 };
 
 use crate::call::buffered::{OpenFiles, attempt_buffered, is_buffered};
@@ -231,6 +231,7 @@ impl SyncCaller {
                 lock_range(self.file(file)?, start, bytes, locks)?;
             }
             Call::Link { at, from, to_at, to } => link(self.dir(at)?, from, self.dir(to_at)?, to)?,
+            Call::MakeNode { at, name } => make_node(self.dir(at)?, name)?,
             Call::Symlink { at, name, target } => symlink(self.dir(at)?, name, target)?,
             Call::SetTimes { at, name } => {
                 let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs();

@@ -13,8 +13,9 @@ use std::path::Path;
 
 use treering_script::{Call, CallResult, DirSlot};
 use treering_sys::{
-    Errno, IoPath, attributes, is_single_name, make_dir_by_path, make_private_dir_by_path,
-    open_by_path, remove_dir_by_path, rename_by_path, stat_by_path, stat_top, unlink_by_path,
+    Errno, IoPath, attributes, is_single_name, make_dir_by_path, make_node_by_path,
+    make_private_dir_by_path, open_by_path, remove_dir_by_path, rename_by_path, stat_by_path,
+    stat_top, unlink_by_path,
 };
 
 use crate::CallReply;
@@ -92,6 +93,7 @@ impl WholePaths {
             Call::MakePrivateDir { at, name } => {
                 plain(make_private_dir_by_path(self.item(at, name)?))?
             }
+            Call::MakeNode { at, name } => plain(make_node_by_path(self.item(at, name)?))?,
             Call::RemoveDir { at, name } => plain(remove_dir_by_path(self.item(at, name)?))?,
             Call::Rename { at, from, to_at, to } => {
                 put(&mut self.other, &self.dirs, to_at, to)?;

@@ -28,6 +28,7 @@ pub(crate) enum OwnedCall {
     FileStat(u16),
     SyncDir(u16, bool),
     SetTimes(u16, CString),
+    MakeNode(u16, CString),
     Symlink(u16, CString),
     Link(u16, CString, u16, CString),
     Seek(u16, u64),
@@ -76,6 +77,7 @@ impl OwnedCall {
             Self::Link(at, from, to_at, to) => {
                 Call::Link { at: DirSlot(*at), from, to_at: DirSlot(*to_at), to }
             }
+            Self::MakeNode(at, name) => Call::MakeNode { at: DirSlot(*at), name },
             Self::Symlink(at, name) => Call::Symlink { at: DirSlot(*at), name, target: c"a/b" },
             Self::SetTimes(at, name) => Call::SetTimes { at: DirSlot(*at), name },
             Self::SyncDir(dir, data_only) => {

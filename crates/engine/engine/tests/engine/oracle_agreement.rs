@@ -68,6 +68,9 @@ fn operations() -> impl Strategy<Value = OwnedCall> {
             .prop_map(|(at, from, to_at, to)| OwnedCall::Rename(at, from, to_at, to)),
         1 => (dir(), names(), dir(), names())
             .prop_map(|(at, from, to_at, to)| OwnedCall::Link(at, from, to_at, to)),
+        // A name of their own: others may not open it for writing.
+        1 => dir().prop_map(|at| OwnedCall::MakeNode(at, name("node"))),
+        1 => dir().prop_map(|at| OwnedCall::Unlink(at, name("node"))),
         // A name of their own: what a link on the way is refused with depends on who walks it.
         1 => dir().prop_map(|at| OwnedCall::Symlink(at, name("link"))),
         1 => dir().prop_map(|at| OwnedCall::Unlink(at, name("link"))),

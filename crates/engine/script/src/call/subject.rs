@@ -27,6 +27,7 @@ impl<'a> Call<'a> {
             | Self::Unlink { at, path } => CallSubject::Below(at, path),
             Self::MakeDir { at, name }
             | Self::MakePrivateDir { at, name }
+            | Self::MakeNode { at, name }
             | Self::RemoveDir { at, name }
             | Self::Rename { at, from: name, .. }
             | Self::Link { at, from: name, .. }
@@ -96,7 +97,7 @@ impl Call<'_> {
                 Op::MakeDir
             }
             Self::RemoveDir { .. } => Op::RemoveDir,
-            Self::Create { .. } => Op::Create,
+            Self::Create { .. } | Self::MakeNode { .. } => Op::Create,
             Self::Open { .. } => Op::Open,
             Self::Read { .. }
             | Self::ReadAt { .. }
