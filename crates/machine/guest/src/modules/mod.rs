@@ -165,8 +165,8 @@ fn ciphers(layer: &CryptLayer) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{ModuleResolver, helpers, needed};
-    use crate::kernel::{ModprobeRules, ModuleFile};
     use crate::elf::X86_64;
+    use crate::kernel::{ModprobeRules, ModuleFile};
     use crate::modinfo::ModuleInformation;
     use crate::{GuestError, Kernel};
     use std::collections::{BTreeMap, BTreeSet};

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use treering_model::ExtraModule;
 
-use super::tree::{Entry, Placed};
-use super::values::OneOrMany;
-use super::words;
+use crate::plan::document::tree::{Entry, Placed};
+use crate::plan::document::values::OneOrMany;
+use crate::plan::document::words;
 use crate::plan::error::{Fault, quoted};
 
 /// Options of QEMU that a plan may give, each with a value. All others are set by treering, or name
@@ -94,10 +94,7 @@ pub(super) fn modules(
 }
 
 /// Additional files of the initramfs; a relative path begins where the plan is.
-pub(super) fn files(
-    entry: &Entry<OneOrMany<String>>,
-    base: &Path,
-) -> Result<Vec<PathBuf>, Fault> {
+pub(super) fn files(entry: &Entry<OneOrMany<String>>, base: &Path) -> Result<Vec<PathBuf>, Fault> {
     let read = |text: &str| match text {
         "" => Err("write the path of a file of this machine"),
         text => Ok(base.join(text)),
@@ -116,9 +113,8 @@ fn each<T>(
         return Err(entry.fault(format!("more than {EXTRAS_MAX} in `{}`", entry.key), ""));
     }
     let one = |(span, text): (&std::ops::Range<usize>, &String)| {
-        let fault = |hint| {
-            Fault::at(span.clone(), format!("{} is {wrong}", quoted(text)), "").hint(hint)
-        };
+        let fault =
+            |hint| Fault::at(span.clone(), format!("{} is {wrong}", quoted(text)), "").hint(hint);
         read(text).map_err(fault)
     };
     elements.into_iter().map(one).collect()
