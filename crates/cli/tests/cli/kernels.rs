@@ -367,7 +367,7 @@ fn instruction_counts_repeat_and_need_one_cpu() {
 }
 
 /// Header of a boot image for this release with all drivers built in.
-fn image(release: &str) -> Vec<u8> {
+pub(crate) fn image(release: &str) -> Vec<u8> {
     let mut image = vec![0; 5 * 512];
     image[0x202..0x206].copy_from_slice(b"HdrS");
     image[0x20e..0x210].copy_from_slice(&0x100_u16.to_le_bytes());

@@ -16,22 +16,28 @@ use treering_testkit::{FinishedCommand, Program, skip, temp_dir};
 use crate::bisecting::compiled;
 use crate::kernels::{fact, initramfs, prepared, trials};
 
+/// Source of the program that is the machine's first process and its commands.
 const MACHINE: &str = concat!(include_str!("guest_modules.c"), include_str!("kexec_machine.c"));
 /// Timeout of the machine, in seconds; five boots and four trials take a minute.
 const SECONDS_MAX: &str = "1200";
 const ATTEMPTS_MAX: u32 = 3;
 
 /// Directory with the contents of the system disk, and the files that QEMU boots.
-struct Stage<'p> {
-    place: &'p Path,
-    root: PathBuf,
+pub(crate) struct Stage<'p> {
+    pub(crate) place: &'p Path,
+    pub(crate) root: PathBuf,
     machine: PathBuf,
 }
 
 impl<'p> Stage<'p> {
     /// Builds the disk with treering, the machine's programs, and a plan over these kernels; `None`
     /// if a tool to make them is missing.
-    fn new(place: &'p Path, program: &Program, releases: [&str; 2]) -> Option<Self> {
+    pub(crate) fn new(
+        place: &'p Path,
+        program: &Program,
+        releases: [&str; 2],
+        rounds: u32,
+    ) -> Option<Self> {
         let (root, machine) = (place.join("root"), place.join("machine"));
         if compiled(MACHINE, &machine).is_none() {
             skip("nothing can be compiled statically here");
@@ -52,7 +58,7 @@ impl<'p> Stage<'p> {
         let variant =
             |release: &str| format!("[[variant]]\nname = \"{release}\"\nkernel = \"{release}\"\n");
         let plan = format!(
-            "machine = \"reboot\"\nrounds = 2\nwarm-up = false\n\
+            "machine = \"reboot\"\nrounds = {rounds}\nwarm-up = false\n\
              device = {{ directory = \"/work\" }}\n{}\
              [[job]]\nworkload = \"fs_mark\"\noptions = {{ files = 50, size = 4096 }}\n",
             releases.map(variant).concat()
@@ -62,7 +68,7 @@ impl<'p> Stage<'p> {
     }
 
     /// Installs a kernel: its image, and an initramfs with its modules.
-    fn install(&self, kernel: &Kernel) {
+    pub(crate) fn install(&self, kernel: &Kernel) {
         let boot = self.root.join("boot");
         fs::write(boot.join(format!("vmlinuz-{}", kernel.release)), &kernel.image).unwrap();
         let tree = self.place.join(&kernel.release);
@@ -75,10 +81,10 @@ impl<'p> Stage<'p> {
     }
 
     /// Creates an image with ext4, filled from this directory.
-    fn disk(&self, name: &str, from: Option<&Path>) -> PathBuf {
+    pub(crate) fn disk(&self, name: &str, from: Option<&Path>) -> PathBuf {
         let image = self.place.join(name);
-        let mut mkfs = Command::new("mkfs.ext4");
-        mkfs.env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin").args(["-q", "-F"]);
+        let mut mkfs = system_tool("mkfs.ext4");
+        mkfs.args(["-q", "-F"]);
         if let Some(from) = from {
             mkfs.arg("-d").arg(from);
         }
@@ -126,15 +132,31 @@ impl<'p> Stage<'p> {
     }
 
     /// Copies a directory out of the disk image after the run.
-    fn read_back(&self, disk: &Path, folder: &str) -> PathBuf {
+    pub(crate) fn read_back(&self, disk: &Path, folder: &str) -> PathBuf {
         let to = self.place.join("back").join(folder.trim_start_matches('/'));
         fs::create_dir_all(&to).unwrap();
-        let mut debugfs = Command::new("debugfs");
-        debugfs.env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin").arg("-R");
+        let mut debugfs = system_tool("debugfs");
+        debugfs.arg("-R");
         debugfs.arg(format!("rdump {folder} {}", to.display())).arg(disk);
         FinishedCommand::run(&mut debugfs).ends_with(0);
         to.join(Path::new(folder).file_name().unwrap())
     }
+
+    /// Asserts that the unit, its link and the record have been removed.
+    pub(crate) fn assert_nothing_is_left(&self, system: &Path) {
+        for folder in ["/etc/systemd/system", "/var/lib/treering"] {
+            let left = self.read_back(system, folder);
+            let files = treering_testkit::tree_of(&left);
+            assert!(files.is_empty(), "{folder}: {files:?}");
+        }
+    }
+}
+
+/// Command of a program that may be in no user's search path.
+pub(crate) fn system_tool(name: &str) -> Command {
+    let mut tool = Command::new(name);
+    tool.env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
+    tool
 }
 
 #[test]
@@ -147,7 +169,7 @@ fn a_machine_that_kexecs_gives_each_trial_its_kernel_and_finishes_the_plan() {
     let place = temp_dir();
     let both = [&kernels[0], &kernels[kernels.len() - 1]].map(|path| Kernel::read(path).unwrap());
     let releases = [both[0].release.as_str(), both[1].release.as_str()];
-    let Some(stage) = Stage::new(place.path(), &program, releases) else { return };
+    let Some(stage) = Stage::new(place.path(), &program, releases, 2) else { return };
     both.iter().for_each(|kernel| stage.install(kernel));
     let (console, system) = stage.finished(releases[0]);
 
@@ -170,10 +192,5 @@ fn a_machine_that_kexecs_gives_each_trial_its_kernel_and_finishes_the_plan() {
         assert_eq!(names, BTreeSet::from(releases.map(str::to_owned)));
         assert!(round.iter().all(|trial| cell(trial).round == u32::try_from(number).unwrap() + 1));
     }
-    // The unit, its link and the record have been removed.
-    for folder in ["/etc/systemd/system", "/var/lib/treering"] {
-        let left = stage.read_back(&system, folder);
-        let files = treering_testkit::tree_of(&left);
-        assert!(files.is_empty(), "{folder}: {files:?}");
-    }
+    stage.assert_nothing_is_left(&system);
 }

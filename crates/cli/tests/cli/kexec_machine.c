@@ -1,6 +1,8 @@
-/* A machine for the test of reboots by kexec, in one static program: the first process, which is
- * the part of systemd that matters here (it runs the unit that continues a plan, and boots the
- * kernel that was asked for when that has ended), and the commands `kexec` and `systemctl`. */
+/* A machine for the tests of reboots, in one static program: the first process, which is the part
+ * of systemd that matters here (it runs the unit that continues a plan, and boots the machine again
+ * when that was asked for), and the commands `kexec` and `systemctl`. Words of the kernel's command
+ * line, which are in the environment, say the rest: `system` is the disk of the system, `loader` the
+ * boot loader, and with `install` the machine runs /install.sh only. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +16,7 @@
 
 #define UNITS "/etc/systemd/system/"
 #define LINK UNITS "multi-user.target.wants/treering-reboot.service"
-#define ASKED "/run/kexec-asked"
+#define ASKED "/run/boot-asked"
 enum { WORDS_MAX = 40, LINE_MAX_BYTES = 8192, WAIT_STEPS = 6000 };
 
 static void fail(const char *what) {
@@ -63,11 +65,17 @@ static void continues(void) {
     fail("the unit");
 }
 
+static const char *said(const char *name, const char *otherwise) {
+    const char *value = getenv(name);
+    return value ? value : otherwise;
+}
+
 static void begins(void) {
     setenv("HOME", "/root", 1);
-    setenv("PATH", "/usr/sbin:/usr/bin", 1);
-    execl("/treering", "treering", "compare", "/plan.toml", "--yes", "--boot-loader", "kexec",
-          "--store", "/root/results.db", NULL);
+    setenv("PATH", "/usr/sbin:/usr/bin:/bin", 1);
+    if (getenv("install")) execl("/bin/sh", "sh", "/install.sh", NULL);
+    execl("/treering", "treering", "compare", "/plan.toml", "--yes", "--boot-loader",
+          said("loader", "kexec"), "--store", "/root/results.db", NULL);
     fail("/treering");
 }
 
@@ -76,7 +84,7 @@ static int first_process(void) {
     int console = open("/dev/console", O_RDWR);
     for (int number = 0; number < 3; number++) dup2(console, number);
     modules();
-    mounted("/dev/vda", "ext4", "/mnt");
+    mounted(said("system", "/dev/vda"), "ext4", "/mnt");
     if (chroot("/mnt") || chdir("/")) fail("/mnt");
     mounted("devtmpfs", "devtmpfs", "/dev");
     mounted("proc", "proc", "/proc");
@@ -85,20 +93,21 @@ static int first_process(void) {
     mounted("tmpfs", "tmpfs", "/tmp");
     mounted("/dev/vdb", "ext4", "/work");
     int is_first = access("/begun", F_OK), goes_on = !access(LINK, F_OK);
-    close(open("/begun", O_CREAT | O_WRONLY, 0600));
+    if (!getenv("install")) close(open("/begun", O_CREAT | O_WRONLY, 0600));
     if (is_first || goes_on) {
         pid_t child = fork();
         if (!child && is_first) begins();
         if (!child) continues();
         int status = 0;
         while (wait(&status) != child);
-        printf("treering ended with %d\n", WEXITSTATUS(status));
+        printf("%s ended with %d\n", getenv("install") ? "install.sh" : "treering",
+               WEXITSTATUS(status));
         fflush(stdout);
     }
     sync();
     int is_asked = !access(ASKED, F_OK);
     if (umount("/work") || mount(NULL, "/", NULL, MS_REMOUNT | MS_RDONLY, NULL)) fail("umount");
-    if (is_asked) reboot(RB_KEXEC);
+    if (is_asked) reboot(strcmp(said("loader", "kexec"), "kexec") ? RB_AUTOBOOT : RB_KEXEC);
     reboot(RB_POWER_OFF);
     return 1;
 }
@@ -123,7 +132,8 @@ int main(int count, char **words) {
     const char *name = slash ? slash + 1 : words[0];
     if (!strcmp(name, "init")) return first_process();
     if (!strcmp(name, "kexec")) return kexec(count, words);
-    if (strcmp(name, "systemctl") || count != 2 || strcmp(words[1], "kexec")) return 2;
+    if (strcmp(name, "systemctl") || count != 2) return 2;
+    if (strcmp(words[1], "kexec") && strcmp(words[1], "reboot")) return 2;
     /* The real one returns at once, too. */
     return close(open(ASKED, O_CREAT | O_WRONLY, 0600)) != 0;
 }

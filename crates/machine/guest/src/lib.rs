@@ -18,7 +18,6 @@ mod init;
 mod init_error;
 mod initramfs;
 mod kernel;
-mod memory;
 mod modinfo;
 mod modules;
 mod name_pattern;

@@ -1,13 +1,15 @@
 //! Kernels of variants: the release that must be running, or a file to boot in a guest; and the
 //! settings of guests.
 
+mod extras;
+
 use std::path::{Path, PathBuf};
 
 use treering_model::{Accelerator, GuestSpec, Variant};
 
+use self::extras::{files, modules, qemu, qemu_options};
 use super::Known;
 use super::format::{GuestTable, PlanTable, VariantTable};
-use super::guest_extras::{files, modules, qemu, qemu_options};
 use super::tree::{Optional, Placed};
 use super::values::WholeNumber;
 use crate::kernels::is_commit;

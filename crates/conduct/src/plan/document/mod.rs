@@ -14,7 +14,6 @@ mod engine;
 mod format;
 mod given;
 mod guest;
-mod guest_extras;
 mod job;
 mod observing;
 mod ranks;

@@ -4,6 +4,7 @@
 //! files in memory, the port is a socket pair, and QEMU is killed together with this process.
 
 mod console;
+mod memory;
 mod threads;
 
 use std::fs::File;
@@ -22,7 +23,7 @@ use self::threads::{GuestInstant, ThreadTimes};
 use crate::protocol::{ARGUMENT, GuestJob, GuestMessage, LINE_BYTES_MAX, PORT};
 use crate::root_transport::RootTransport;
 use crate::share::SharedRoot;
-use crate::{GuestError, Initramfs, Kernel, disk, memory};
+use crate::{GuestError, Initramfs, Kernel, disk};
 
 /// Kernel command line. Warnings and worse go to the serial console; a panic ends QEMU. Crypto
 /// self-tests are disabled: under emulation they take a fifth of the boot time. The timer check is

@@ -46,7 +46,7 @@ pub(super) fn stated_bytes(image: &[u8]) -> Option<u64> {
 /// Kinds of files that are taken for a boot image by mistake: offset and bytes by which each is
 /// known, and its name.
 const OTHER_FILES: [(usize, &[u8], &str); 9] = [
-    (56, b"ARM\x64", "it is an image for arm64, and guests here are x86-64"),
+    (56, b"ARMd", "it is an image for AArch64, and guests here are x86-64"),
     (48, b"RISCV\0", "it is an image for RISC-V, and guests here are x86-64"),
     (0, b"07070", "it is an initramfs (cpio archive), which has no kernel in it"),
     (0, b"\x7fELF", "it is an ELF file such as vmlinux; arch/x86/boot/bzImage has the boot code"),
@@ -108,13 +108,13 @@ mod tests {
 
     #[test]
     fn other_files_are_described() {
-        let mut arm64 = vec![0; 64];
-        arm64[..2].copy_from_slice(b"MZ");
-        arm64[56..60].copy_from_slice(b"ARM\x64");
+        let mut aarch64 = vec![0; 64];
+        aarch64[..2].copy_from_slice(b"MZ");
+        aarch64[56..60].copy_from_slice(b"ARMd");
         let initramfs = zstd::stream::encode_all(b"070701".as_slice(), 1).unwrap();
         for (file, said) in [
             (&b""[..], "empty"),
-            (&arm64, "arm64"),
+            (&aarch64, "AArch64"),
             (b"070701", "initramfs"),
             (&initramfs, "packed initramfs"),
             (b"\x1f\x8bgarbage", "gzip"),

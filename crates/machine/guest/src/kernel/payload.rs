@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 
+use thiserror::Error;
+
 use super::image::setup_bytes;
 use crate::bytes::{slice, u16_at, u32_at};
 use crate::elf::is_elf;
@@ -26,12 +28,34 @@ const WORD_BYTES_MAX: usize = 64;
 /// Size of the blocks of this format.
 const LZ4_BLOCK_BYTES: usize = 8 << 20;
 
+/// Damage of the kernel in a boot image.
+#[derive(Debug, Error)]
+pub(super) enum PayloadError {
+    /// The header points behind the end of the image.
+    #[error("the kernel in it would begin or end behind its end")]
+    Outside,
+    /// The packed data are damaged.
+    #[error("the kernel in it is damaged: {0}")]
+    Packed(#[from] io::Error),
+    /// The unpacked data are no kernel of the stated size.
+    #[error("the kernel in it is damaged: it has {found} bytes, and {stated} are stated")]
+    Size {
+        /// Size of the unpacked data.
+        found: usize,
+        /// Size in the image.
+        stated: u32,
+    },
+    /// The unpacked data are not an ELF file.
+    #[error("the kernel in it is damaged: it is no ELF file")]
+    NoElf,
+}
+
 /// Unpacked kernel of a boot image; `None` if the image does not say where it is, or is packed in a
 /// way that is not read here (bzip2, LZMA, LZO).
 ///
 /// # Errors
-/// The damage, in words.
-pub(super) fn unpacked_kernel(image: &[u8]) -> Option<Result<Vec<u8>, String>> {
+/// The damage.
+pub(super) fn unpacked_kernel(image: &[u8]) -> Option<Result<Vec<u8>, PayloadError>> {
     if u16_at(image, PROTOCOL_AT)? < PROTOCOL_WITH_PAYLOAD {
         return None;
     }
@@ -40,7 +64,7 @@ pub(super) fn unpacked_kernel(image: &[u8]) -> Option<Result<Vec<u8>, String>> {
         return None;
     }
     let Some(payload) = slice(image, setup_bytes(image)? + u64::from(at), length.into()) else {
-        return Some(Err("the kernel in it would begin or end behind its end".to_owned()));
+        return Some(Err(PayloadError::Outside));
     };
     let unpacked = match payload {
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => {
@@ -51,16 +75,13 @@ pub(super) fn unpacked_kernel(image: &[u8]) -> Option<Result<Vec<u8>, String>> {
         [a, b, c, d, packed @ ..] if [*a, *b, *c, *d] == LZ4_LEGACY => lz4(before_size(packed)),
         _ => return None,
     };
-    Some(unpacked.map_err(|error| format!("the kernel in it is damaged: {error}")).and_then(
-        |kernel| {
-            let size = payload.len() - SIZE_BYTES;
-            let stated = u32_at(payload, size as u64).unwrap_or_default();
-            if kernel.len() as u64 != u64::from(stated) || !is_elf(&kernel) {
-                return Err("the kernel in it is damaged: it has another size".to_owned());
-            }
-            Ok(kernel)
-        },
-    ))
+    let size_at = payload.len().saturating_sub(SIZE_BYTES);
+    let stated = u32_at(payload, size_at as u64).unwrap_or_default();
+    Some(unpacked.map_err(PayloadError::from).and_then(|kernel| match kernel.len() {
+        found if found as u64 != u64::from(stated) => Err(PayloadError::Size { found, stated }),
+        _ if !is_elf(&kernel) => Err(PayloadError::NoElf),
+        _ => Ok(kernel),
+    }))
 }
 
 /// Last words of the texts in a kernel, which end with a zero.
@@ -158,7 +179,7 @@ fn lz4_length(nibble: u8, block: &mut &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{last_words, lz4_block, unpacked_kernel};
+    use super::{PayloadError, last_words, lz4_block, unpacked_kernel};
     use crate::kernel::image::boot_image;
     use proptest::prelude::*;
 
@@ -184,7 +205,7 @@ mod tests {
         let kernel = kernel();
         let packed = zstd::stream::encode_all(kernel.as_slice(), 1).unwrap();
         let whole = image(&packed, kernel.len());
-        assert_eq!(unpacked_kernel(&whole), Some(Ok(kernel.clone())));
+        assert_eq!(unpacked_kernel(&whole).unwrap().unwrap(), kernel);
         let words = last_words(b"drivers/virtio_console\0a b\0\0ext4 fs\x01xfs");
         assert_eq!(words.iter().map(String::as_str).collect::<Vec<_>>(), ["b", "virtio_console"]);
         assert!(unpacked_kernel(&image(&packed, 7)).unwrap().is_err());
@@ -193,8 +214,9 @@ mod tests {
         damaged[9] ^= 0xff;
         damaged[12] ^= 0xff;
         let why = unpacked_kernel(&image(&damaged, kernel.len())).unwrap().unwrap_err();
+        let why = why.to_string();
         assert!(why.starts_with("the kernel in it is damaged"), "{why}");
-        assert_eq!(unpacked_kernel(&boot_image("6.1 (a@b) #1")), None);
+        assert!(unpacked_kernel(&boot_image("6.1 (a@b) #1")).is_none());
     }
 
     #[test]
@@ -205,7 +227,8 @@ mod tests {
         assert_eq!(lz4_block(&block, &mut to, 0), Some(()));
         assert_eq!(to, b"abcdcdcdcdce");
         let unpacked = image(&[&super::LZ4_LEGACY[..], &[9, 0, 0, 0], &block].concat(), 12);
-        assert!(unpacked_kernel(&unpacked).unwrap().unwrap_err().contains("another size"));
+        let error = unpacked_kernel(&unpacked).unwrap().unwrap_err();
+        assert!(matches!(error, PayloadError::NoElf), "{error}");
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! RPM packages: a lead, two headers that are skipped, and a compressed cpio archive.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use super::collect::PackageCollector;
@@ -16,7 +16,10 @@ const HEADER_BYTES_MAX: u64 = 256 << 20;
 
 /// Reads the files of a package.
 pub(super) fn read(mut from: impl Read, package: &Path) -> Result<PackageCollector, GuestError> {
-    let failed = |error: std::io::Error| package_error(package, "", error);
+    let failed = |error: std::io::Error| match error.kind() {
+        ErrorKind::UnexpectedEof => package_error(package, "", "it ends too early, in its headers"),
+        _ => package_error(package, "", error),
+    };
     skip(&mut from, LEAD_BYTES).map_err(failed)?;
     let signature = header(&mut from).map_err(failed)?;
     // The signature header is padded to eight bytes, the other one is not.
@@ -43,7 +46,7 @@ fn header(from: &mut impl Read) -> std::io::Result<u64> {
     let length = number(8) * INDEX_ENTRY_BYTES + number(12);
     if begin[..4] != HEADER_MAGIC || length > HEADER_BYTES_MAX {
         let why = "it has no RPM header where one should be";
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, why));
+        return Err(std::io::Error::new(ErrorKind::InvalidData, why));
     }
     skip(from, length)?;
     Ok(length)
@@ -51,7 +54,7 @@ fn header(from: &mut impl Read) -> std::io::Result<u64> {
 
 fn skip(from: &mut impl Read, bytes: u64) -> std::io::Result<()> {
     let skipped = std::io::copy(&mut from.take(bytes), &mut std::io::sink())?;
-    if skipped < bytes { Err(std::io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+    if skipped < bytes { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
 }
 
 #[cfg(test)]

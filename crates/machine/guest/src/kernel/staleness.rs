@@ -2,7 +2,7 @@
 //! they belong to an earlier commit, and nothing in them says so.
 //!
 //! The build records the sources of every object beside it, in `.NAME.o.cmd`, and the objects of a
-//! module in `NAME.mod`. A source that is newer than its object would be compiled by `make modules`.
+//! module in `NAME.mod`. `make modules` would compile a source that is newer than its object.
 
 use std::collections::HashMap;
 use std::fs;

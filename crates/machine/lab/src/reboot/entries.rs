@@ -16,9 +16,12 @@ const IMAGES: [&str; 3] = ["boot/EFI/Linux", "efi/EFI/Linux", "boot/efi/EFI/Linu
 const RESCUE: [&str; 4] = ["single", "recovery", "rescue", "emergency"];
 
 /// Finds the entry of a grub.cfg that boots this release, in the form of `grub-reboot`: the
-/// identifiers of the submenus and of the entry, separated by `>`.
+/// identifiers of the submenus and of the entry, separated by `>`. An entry that is named after the
+/// release comes before the first one of the menu, which boots whatever is newest: that may be
+/// another kernel when the machine boots again.
 pub(super) fn in_grub_menu(menu: &str, release: &str) -> Option<String> {
     let mut open: Vec<Option<MenuEntry>> = Vec::new();
+    let mut newest = None;
     for line in menu.lines() {
         let words = words(line);
         let first = words.first().map(String::as_str).unwrap_or_default();
@@ -34,11 +37,15 @@ pub(super) fn in_grub_menu(menu: &str, release: &str) -> Option<String> {
             && !words.iter().any(|word| RESCUE.contains(&word.as_str()))
             && open.last().is_some_and(Option::is_some)
         {
-            let path: Vec<String> = open.into_iter().flatten().map(|entry| entry.id).collect();
-            return Some(path.join(">"));
+            let ids: Vec<&str> = open.iter().flatten().map(|entry| entry.id.as_str()).collect();
+            let path = ids.join(">");
+            if ids.last().is_some_and(|id| id.contains(release)) {
+                return Some(path);
+            }
+            newest.get_or_insert(path);
         }
     }
-    None
+    newest
 }
 
 /// A menu entry or submenu.
@@ -175,7 +182,7 @@ submenu 'Advanced options for Debian GNU/Linux' $menuentry_id_option 'gnulinux-a
     #[test]
     fn grub_entries_include_their_submenus_and_exclude_recovery() {
         for (release, entry) in [
-            ("6.12.9-amd64", Some("gnulinux-simple-U")),
+            ("6.12.9-amd64", Some("gnulinux-advanced-U>gnulinux-6.12.9-amd64-advanced-U")),
             ("6.1.0-4-amd64", Some("gnulinux-advanced-U>gnulinux-6.1.0-4-amd64-advanced-U")),
             ("6.13.0", Some("gnulinux-advanced-U>Own >> kernel")),
             ("6.1.0-4", None),

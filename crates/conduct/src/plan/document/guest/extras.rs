@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use treering_model::ExtraModule;
 
-use super::tree::{Entry, Placed};
-use super::values::OneOrMany;
-use super::words;
+use crate::plan::document::tree::{Entry, Placed};
+use crate::plan::document::values::OneOrMany;
+use crate::plan::document::words;
 use crate::plan::error::{Fault, quoted};
 
 /// Options of QEMU that a plan may give, each with a value. All others are set by treering, or name

@@ -3,9 +3,9 @@
 use treering_model::GuestSpec;
 
 /// QEMU arguments for the memory of a guest with this number of CPUs. Nodes get equal shares of
-/// both, as far as possible; a node without CPUs has memory only. `is_shared` is for virtiofs, whose
+/// both, as far as possible; a node without CPUs has memory only. `is_shared` is for virtiofs: its
 /// daemon reads and writes in the memory of the guest.
-pub(crate) fn arguments(spec: &GuestSpec, cpus: u16, is_shared: bool) -> Vec<String> {
+pub(super) fn arguments(spec: &GuestSpec, cpus: u16, is_shared: bool) -> Vec<String> {
     let kind = if is_shared { "memory-backend-memfd,share=on" } else { "memory-backend-ram" };
     let object = |name: String, mebibytes: u64| {
         ["-object".to_owned(), format!("{kind},id={name},size={mebibytes}M")]
