@@ -35,7 +35,12 @@ const FACTS_MOST: usize = 500;
 const ROW_ERROR: f64 = 2e-4;
 
 /// Numbers that are not stored, with the reason.
-const KNOWN_TEXT: [KnownText; 9] = [
+const KNOWN_TEXT: [KnownText; 10] = [
+    KnownText {
+        line: "WARNING: Task ",
+        numbers: LeftOutNumbers::All,
+        why: "a request that moved a part, and was continued by the next one",
+    },
     KnownText {
         line: "WARNING: Expected aggregate file size",
         numbers: LeftOutNumbers::All,
