@@ -55,15 +55,8 @@ impl OutputLine {
 }
 
 /// Beginnings of lines between the results of the shell's version.
-const PROGRESS: [&str; 7] = [
-    "[Starting] ",
-    "[Exec] ",
-    "[Results] ",
-    "[Skipping] ",
-    "[Leaving] ",
-    "[Summary] ",
-    "[FIND] ",
-];
+const PROGRESS: [&str; 7] =
+    ["[Starting] ", "[Exec] ", "[Results] ", "[Skipping] ", "[Leaving] ", "[Summary] ", "[FIND] "];
 
 /// Parses a line; `None` for a foreign one.
 pub(super) fn line(text: &str) -> Option<OutputLine> {

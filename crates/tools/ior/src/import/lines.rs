@@ -177,7 +177,8 @@ pub(super) fn line(text: &str) -> Option<OutputLine> {
     result(text).or_else(|| named(text)).or_else(|| {
         let is_place = text.starts_with("task ") && text.contains(" on ");
         let is_of_rank = text.contains(": stonewalling pairs accessed: ");
-        let is_known = is_place || is_of_rank || FURNITURE.iter().any(|begin| text.starts_with(begin));
+        let is_known =
+            is_place || is_of_rank || FURNITURE.iter().any(|begin| text.starts_with(begin));
         (is_known || text.is_empty()).then_some(OutputLine::Furniture)
     })
 }

@@ -78,9 +78,9 @@ const KNOWN_TEXT: [KnownText; 10] = [
         why: "how many tasks chose a file to read, by chance",
     },
     KnownText {
-        line: "errno ",
-        numbers: LeftOutNumbers::Named(&["errno"]),
-        why: "the number of an error, which the line names",
+        line: "ior WARNING: ",
+        numbers: LeftOutNumbers::All,
+        why: "the number of an error, which the line names, and a line of ior's code",
     },
 ];
 
@@ -268,7 +268,8 @@ impl ParsedRun {
         if rates.len() > 1 {
             let max = rates.iter().copied().fold(f64::MIN, f64::max);
             let min = rates.iter().copied().fold(f64::MAX, f64::min);
-            for (word, value) in [("max", exact(max, "Max(MiB)")), ("min", exact(min, "Min(MiB)"))] {
+            for (word, value) in [("max", exact(max, "Max(MiB)")), ("min", exact(min, "Min(MiB)"))]
+            {
                 let metric = REPETITION_MIB_PER_SECOND.of_member(&[word], of(), value);
                 trial.metrics.push(metric.of_tasks(repetitions));
             }

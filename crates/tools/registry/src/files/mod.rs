@@ -234,8 +234,10 @@ fn opened(
         }
     }
     let mut spool = Spool::new(temporary);
-    write_lines(source.as_ref(), &mut spool)
-        .map_err(|error| ImportFileError::Database { path: path.to_owned(), why: error.to_string() })?;
+    write_lines(source.as_ref(), &mut spool).map_err(|error| ImportFileError::Database {
+        path: path.to_owned(),
+        why: error.to_string(),
+    })?;
     Ok((Rc::new(spool), digest))
 }
 

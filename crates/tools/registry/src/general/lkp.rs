@@ -324,7 +324,8 @@ impl RobotRow {
         };
         let name = names.join(" ");
         // A name begins with a letter, as otherwise a number of the row would be taken for one.
-        let is_name = name.starts_with(|letter: char| letter.is_alphabetic() || "[<_".contains(letter));
+        let is_name =
+            name.starts_with(|letter: char| letter.is_alphabetic() || "[<_".contains(letter));
         let has_verdict = verdict.is_some();
         is_name.then_some(Self { old, new, change_word, name, has_verdict, is_better })
     }
@@ -361,7 +362,8 @@ mod tests {
         assert_eq!(far.old.deviation_percent, Some(141.0));
         let own = RobotRow::read(" 233.10 ±  2%  -12.5%  204.00   fio.write (worse)").unwrap();
         assert_eq!((own.name.as_str(), own.is_better), ("fio.write", Some(false)));
-        for wrong in ["", "1.0 x", "1.0 2.0 3.0 4.0 x", "1.0 +2% x", "1.0 ± +2% 3 x", "1.0 +2% 3"] {
+        for wrong in ["", "1.0 x", "1.0 2.0 3.0 4.0 x", "1.0 +2% x", "1.0 ± +2% 3 x", "1.0 +2% 3"]
+        {
             assert_eq!(RobotRow::read(wrong), None, "{wrong}");
         }
     }
