@@ -25,7 +25,7 @@ const UNREAD: [(&str, &str); 8] = [
 ];
 
 /// Texts that stand on a line of an output, all of them, and what such a line is.
-const RESEMBLING: [(&[&str], &str); 11] = [
+const RESEMBLING: [(&[&str], &str); 12] = [
     (&["FSUse%", "Files/sec"], "the heading of fs_mark's rows"),
     (&["Throughput ", " MB/sec", " procs"], "the result of dbench"),
     (&["Final score for writes:"], "the scores of blogbench"),
@@ -34,6 +34,7 @@ const RESEMBLING: [(&[&str], &str); 11] = [
     (&["access ", "bw(MiB/s)"], "the heading of ior's rows"),
     (&["SUMMARY", "(of ", " iterations)"], "a table of mdtest"),
     (&["Sequential Output", "Sequential Input"], "the table of bonnie++"),
+    (&[",+++++,+++,"], "a line of bonnie++"),
     (&["Run status group ", "(all jobs)"], "the last part of fio's text"),
     (&["%stddev", "change", "%stddev"], "a table of the kernel test robot"),
     (&["Transactions per Second", "Op Name"], "the table of FFSB"),

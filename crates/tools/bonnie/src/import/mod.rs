@@ -246,13 +246,14 @@ impl ParsedResults {
     }
 
     fn take(&mut self, piece: ResultText, name: Option<String>) {
-        let Some(run) = piece.run else {
+        let Some(mut run) = piece.run else {
             let (_, count) = self.torn.get_or_insert((piece.from.line, 0));
             *count += 1;
             return;
         };
         self.known.push(piece.from.line..piece.to.line + 1);
         self.end = self.end.max(piece.to.line + 1);
+        let further = std::mem::take(&mut run.further);
         if let Some(last) = self.reported.last_mut()
             && let Some(differences) = last.differences_from(&run)
         {
@@ -270,6 +271,13 @@ impl ParsedResults {
             has_both: false,
             differences: Vec::new(),
         });
+        self.reported.extend(further.into_iter().map(|run| ReportedRun {
+            name: run.name.clone(),
+            run,
+            line: piece.from.line,
+            has_both: false,
+            differences: Vec::new(),
+        }));
     }
 
     /// Other form of the last result, in one of the next lines.

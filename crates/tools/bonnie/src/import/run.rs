@@ -155,6 +155,8 @@ pub(super) struct ParsedRun {
     pub(super) latencies: [ColumnContent; TESTS],
     /// Remarks about unparsable fields.
     pub(super) remarks: Vec<String>,
+    /// Runs of the further rows of the table.
+    pub(super) further: Vec<ParsedRun>,
 }
 
 impl ParsedRun {

@@ -53,6 +53,9 @@ pub(super) fn read(text: &str) -> Option<(ParsedRun, usize)> {
         }
         place += row;
         place += large(&mut run, &text[place..])?;
+        while let Some(bytes) = further(&mut run, &text[place..]) {
+            place += bytes;
+        }
         is_any = true;
     }
     if let Some(at) = many_begins(&text[place..])
@@ -61,6 +64,10 @@ pub(super) fn read(text: &str) -> Option<(ParsedRun, usize)> {
     {
         place += at + row + bytes;
         is_any = true;
+        for other in &mut run.further {
+            let Some(bytes) = many(other, &text[place..]) else { break };
+            place += bytes;
+        }
     }
     is_any.then_some((run, place))
 }
@@ -135,15 +142,41 @@ fn large(run: &mut ParsedRun, text: &str) -> Option<usize> {
     Some(latencies(run, &tests, text, end, row.len()))
 }
 
+/// Parses a further row of the large file, as bon_csv2txt prints one for each line that it is given.
+fn further(run: &mut ParsedRun, text: &str) -> Option<usize> {
+    let row_words: Vec<(&str, usize)> =
+        words(row(text)).take(NAME_WORDS_MOST + 1 + 2 * FILES).collect();
+    let size = row_words.iter().position(|(word, _)| is_size(word))?;
+    let (found, _) = figures(&row_words[size + 1..])?;
+    if !(1..=NAME_WORDS_MOST).contains(&size) || ![8, 12].contains(&found.len()) {
+        return None;
+    }
+    let mut other =
+        ParsedRun { is_table: true, version: run.version.clone(), ..ParsedRun::default() };
+    let bytes = large(&mut other, text)?;
+    run.further.push(other);
+    Some(bytes)
+}
+
 /// Parses the row of the small files, and returns its length in bytes, with its latencies.
 fn many(run: &mut ParsedRun, text: &str) -> Option<usize> {
     let row = row(text);
-    let row_words: Vec<(&str, usize)> = words(row).take(2 * (TESTS - FILES) + 1).collect();
+    let most = NAME_WORDS_MOST + 2 * (TESTS - FILES) + 1;
+    let all_words: Vec<(&str, usize)> = words(row).take(most).collect();
+    // bon_csv2txt begins the row with the name.
+    let is_count = |(word, _): &(&str, usize)| {
+        word.split([':', '/']).next().is_some_and(|count| whole(count).is_some())
+    };
+    let name = all_words.iter().position(is_count).filter(|name| *name <= NAME_WORDS_MOST)?;
+    let row_words = &all_words[name..];
     let (files, _) = row_words.first()?;
     let (files, directories) = files.split_once('/').unwrap_or((files, ""));
     let mut parts = files.split(':');
     let count = parts.next().filter(|word| whole(word).is_some())?;
     let (figures, end) = figures(&row_words[1..])?;
+    if name > 0 && figures.len() != 2 * (TESTS - FILES) {
+        return None;
+    }
     run.files(count);
     run.parameter("max-size", parts.next().unwrap_or(""));
     run.parameter("min-size", parts.next().unwrap_or(""));

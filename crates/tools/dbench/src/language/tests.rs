@@ -139,6 +139,10 @@ fn errors_are_reported_with_their_position() {
     refused("GETATTR3 \"/a\" 0x0", "f:1:1: 'GETATTR3' is an operation of dbench's backend nfs");
     refused("READ10 0 8 0x00 0x00", "f:1:1: 'READ10' is an operation of dbench's backend iscsi");
     refused("OPENFILE \"/a\" 0x42", "f:1:1: 'OPENFILE' is an operation of dbench's backend smb");
+    refused("OPEN \"/a\" 0x0c OK", "f:1:1: 'OPEN' is an operation of dbench's backend smb");
+    refused("READ * 4096 0x0", "f:1:1: 'READ' is an operation of dbench's backend smb or block");
+    refused("LOCK4 \"/a\" 0 0 0x0", "f:1:1: 'LOCK4' is an operation of dbench's backend nfs");
+    refused("PROUT 0 0 0 0 0x0", "f:1:1: 'PROUT' is an operation of dbench's backend iscsi");
     refused("SMBmkdir x", "f:1:1: 'SMBmkdir' is an operation of dbench 1");
     refused("Close", "f:1:1: 'Close' has nothing behind it");
     refused("Close 7", "f:1:7: '7' is no status");

@@ -56,7 +56,10 @@ pub(super) const RIGHT: &str = "operations are NTCreateX, Close, ReadX, WriteX, 
      iSCSI and block devices are other backends' and not played here";
 
 /// Operations of dbench's other backends, without the number at the end of those of NFS.
-const OTHER_BACKENDS: [(&str, &[&str]); 3] = [
+const OTHER_BACKENDS: [(&str, &[&str]); 5] = [
+    ("smb", &["OPEN", "OPENFILE", "CLOSEFILE", "READFILE", "WRITEFILE", "READDIR"]),
+    ("smb or block", &["READ", "WRITE"]),
+    ("nfs", &["LOCK4", "UNLOCK4", "TEST4"]),
     (
         "nfs",
         &[
@@ -83,7 +86,6 @@ const OTHER_BACKENDS: [(&str, &[&str]); 3] = [
             "COMMIT",
         ],
     ),
-    ("smb", &["OPENFILE", "CLOSEFILE", "READFILE", "WRITEFILE", "READDIR"]),
     (
         "iscsi",
         &[
@@ -118,6 +120,8 @@ const OTHER_BACKENDS: [(&str, &[&str]); 3] = [
             "GETLBASTATUS",
             "RESERVE6",
             "RELEASE6",
+            "PRIN",
+            "PROUT",
         ],
     ),
 ];
@@ -126,8 +130,9 @@ const OTHER_BACKENDS: [(&str, &[&str]); 3] = [
 pub(super) fn other_backend(word: &[u8]) -> Option<&'static str> {
     let of_nfs = word.strip_suffix(b"3").unwrap_or_default();
     let has = |(backend, names): &&(&str, &[&str])| {
-        let word = if *backend == "nfs" { of_nfs } else { word };
-        names.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(word))
+        let is_it = |name: &&str| name.as_bytes().eq_ignore_ascii_case(word);
+        let is_of_nfs = |name: &&str| name.as_bytes().eq_ignore_ascii_case(of_nfs);
+        names.iter().any(|name| is_it(name) || *backend == "nfs" && is_of_nfs(name))
     };
     OTHER_BACKENDS.iter().find(has).map(|(backend, _)| *backend)
 }

@@ -41,6 +41,8 @@ pub(super) enum OutputLine {
     Value(String, String),
     /// Comment in a section.
     Comment,
+    /// Line between the results of the shell's version: `[Starting] ior_easy_write`.
+    Progress,
     /// Malformed line that resembles a result line.
     Wrong,
 }
@@ -52,6 +54,10 @@ impl OutputLine {
     }
 }
 
+/// Beginnings of lines between the results of the shell's version.
+const PROGRESS: [&str; 7] =
+    ["[Starting] ", "[Exec] ", "[Results] ", "[Skipping] ", "[Leaving] ", "[Summary] ", "[FIND] "];
+
 /// Parses a line; `None` for a foreign one.
 pub(super) fn line(text: &str) -> Option<OutputLine> {
     let text = text.trim();
@@ -62,6 +68,9 @@ pub(super) fn line(text: &str) -> Option<OutputLine> {
             None => (tail, None),
         };
         return Some(OutputLine::Version(version.trim().to_owned(), mode));
+    }
+    if PROGRESS.iter().any(|begin| text.starts_with(begin)) {
+        return Some(OutputLine::Progress);
     }
     if let Some(why) = text.strip_prefix("ERROR INVALID ") {
         return Some(OutputLine::Invalid(why.trim().to_owned()));

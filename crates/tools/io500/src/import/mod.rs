@@ -25,7 +25,17 @@ const TOOL: &str = "io500";
 const HEAD_LINES: usize = 8;
 
 /// Numbers that are not stored, with the reason.
-const KNOWN_TEXT: [KnownText; 3] = [
+const KNOWN_TEXT: [KnownText; 5] = [
+    KnownText {
+        line: "+",
+        numbers: LeftOutNumbers::At(is_traced),
+        why: "a command that the shell showed before it ran it",
+    },
+    KnownText {
+        line: "[FIND] ",
+        numbers: LeftOutNumbers::All,
+        why: "what find printed, of which its rate and time are computed",
+    },
     KnownText {
         line: " phase ",
         numbers: LeftOutNumbers::Named(&["phase"]),
@@ -67,7 +77,8 @@ impl Importer for Io500Importer {
         let mut stretch = LineCursor::from(at);
         while let Some(parsed) = stretch.next_parsed(log, |text| run.own_line(text)) {
             let next = stretch.next();
-            let is_next = run.has_begun() && self.begins(log, next) && !run.is_head(&parsed);
+            let is_own = run.is_head(&parsed) || run.is_repeated(&parsed);
+            let is_next = run.has_begun() && self.begins(log, next) && !is_own;
             if is_next && next > at {
                 break;
             }
@@ -105,6 +116,12 @@ fn is_head(log: &Log<'_>, at: usize) -> bool {
         }
     }
     has_version && others > 1
+}
+
+/// True for a line of a shell's trace: `++ duration=328.9735`.
+fn is_traced(text: &str, _: usize) -> bool {
+    let tail = text.trim_start_matches('+');
+    tail.len() < text.len() && tail.starts_with(' ')
 }
 
 /// True for a phase as the program printed it while it was a script of the shell.

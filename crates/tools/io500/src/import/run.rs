@@ -97,6 +97,22 @@ impl ParsedRun {
         }
     }
 
+    /// True for the line of a phase that this run has had with the same figures: the shell's version
+    /// printed each as it ended, and all of them once more before the score.
+    pub(super) fn is_repeated(&self, parsed: &OutputLine) -> bool {
+        matches!(parsed, OutputLine::Phase(phase) if self.has_said(phase))
+    }
+
+    fn has_said(&self, phase: &PhaseLine) -> bool {
+        let has_figures = |record: &PhaseRecord| {
+            record.value == Some(phase.value) && record.seconds == Some(phase.seconds)
+        };
+        // A version is in all later ones, and a score ends a run.
+        let may_repeat = self.scores.is_none() && self.version.as_deref() == Some("");
+        may_repeat
+            && self.phases.iter().any(|record| record.name == phase.name && has_figures(record))
+    }
+
     fn remark(&mut self, at: usize, message: impl Into<String>) {
         self.remarks.push(Remark { line: at + 1, what: message.into() });
     }
@@ -109,6 +125,7 @@ impl ParsedRun {
                 self.is_summary = true;
                 mode.into_iter().for_each(|mode| self.parameter("mode", &mode));
             }
+            OutputLine::Phase(phase) if self.has_said(&phase) => {}
             OutputLine::Phase(phase) => self.summary(at, phase),
             OutputLine::Scores(scores) if scores.is_extended => {
                 let ScoreLine { bandwidth, metadata, total, .. } = scores;
@@ -134,7 +151,7 @@ impl ParsedRun {
                 self.section = Some(name);
             }
             OutputLine::Value(key, value) => self.value(at, &key, &value),
-            OutputLine::Comment => {}
+            OutputLine::Comment | OutputLine::Progress => {}
             OutputLine::Wrong => {
                 self.remark(at, "not understood, so that its numbers are left out");
             }

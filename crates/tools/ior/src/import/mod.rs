@@ -35,7 +35,12 @@ const FACTS_MOST: usize = 500;
 const ROW_ERROR: f64 = 2e-4;
 
 /// Numbers that are not stored, with the reason.
-const KNOWN_TEXT: [KnownText; 9] = [
+const KNOWN_TEXT: [KnownText; 10] = [
+    KnownText {
+        line: "WARNING: Task ",
+        numbers: LeftOutNumbers::All,
+        why: "a request that moved a part, and was continued by the next one",
+    },
     KnownText {
         line: "WARNING: Expected aggregate file size",
         numbers: LeftOutNumbers::All,
@@ -73,9 +78,9 @@ const KNOWN_TEXT: [KnownText; 9] = [
         why: "how many tasks chose a file to read, by chance",
     },
     KnownText {
-        line: "errno ",
-        numbers: LeftOutNumbers::Named(&["errno"]),
-        why: "the number of an error, which the line names",
+        line: "ior WARNING: ",
+        numbers: LeftOutNumbers::All,
+        why: "the number of an error, which the line names, and a line of ior's code",
     },
 ];
 

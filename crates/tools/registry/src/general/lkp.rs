@@ -110,18 +110,24 @@ fn heading(log: &Log<'_>, at: usize) -> Option<usize> {
 fn two_commits(text: &str) -> Option<[String; 2]> {
     let mut words = text.split_whitespace();
     let both = [words.next()?, words.next()?];
-    let is_commit = |word: &&str| {
-        let has_digits = word.bytes().all(|byte| byte.is_ascii_hexdigit());
-        has_digits && COMMIT_DIGITS.contains(&word.len())
-    };
-    (words.next().is_none() && both.iter().all(is_commit)).then(|| both.map(str::to_owned))
+    let is_pair = words.next().is_none() && both.iter().all(|word| is_commit(word));
+    is_pair.then(|| both.map(str::to_owned))
+}
+
+/// True for the digits by which git names a commit.
+fn is_commit(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_hexdigit()) && COMMIT_DIGITS.contains(&word.len())
 }
 
 /// Commits, each by its name without the subject.
 fn commits(log: &Log<'_>, at: usize, heading: usize) -> Vec<String> {
     let lines = (at + 1..heading).map(|line| log.line(line).trim());
     let named = lines.skip_while(|line| line.is_empty()).take_while(|line| !line.is_empty());
-    let name = |line: &str| line.split_once(" (").map_or(line, |(name, _)| name).to_owned();
+    let name = |line: &str| match line.split_once(' ') {
+        // A subject in brackets follows the name, or a remark.
+        Some((first, _)) if is_commit(first) => first.to_owned(),
+        _ => line.split_once(" (").map_or(line, |(name, _)| name).to_owned(),
+    };
     named.map(name).collect()
 }
 

@@ -1,4 +1,5 @@
-//! Outputs of `testkit/corpus/import`: the figures that its table wants of each, and nothing lost.
+//! Outputs of `testkit/corpus/import`: the figures that its tables want of each, nothing lost, and
+//! nothing made up of what is refused.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -11,6 +12,7 @@ use treering_registry::{
 };
 
 const TABLE: &str = include_str!("../../../../../testkit/corpus/import.txt");
+const REFUSED: &str = include_str!("../../../../../testkit/corpus/refused.txt");
 /// Largest relative difference of a figure, which the table has with five digits at least.
 const NEAR: f64 = 1e-4;
 
@@ -29,17 +31,38 @@ impl TextSource for MemoryText {
     }
 }
 
-/// A row of the table: a file, its tool, and figures with their full names.
-fn rows() -> impl Iterator<Item = (&'static str, &'static str, Vec<(&'static str, f64)>)> {
+/// Figure of an output, and the number of the output, from 0.
+struct WantedFigure {
+    output: usize,
+    name: &'static str,
+    value: f64,
+}
+
+/// A row of the table: a file, its tool, the number of its outputs, and figures.
+fn rows() -> impl Iterator<Item = (&'static str, &'static str, usize, Vec<WantedFigure>)> {
     let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
     lines.map(|line| {
         let fields: Vec<&str> = line.split("; ").collect();
+        let (tool, outputs) = match fields[1].split_once(" x") {
+            Some((tool, outputs)) => (tool, outputs.parse().unwrap()),
+            None => (fields[1], 1),
+        };
         let figures = fields[2..].iter().map(|figure| {
             let (name, value) = figure.rsplit_once(' ').unwrap();
-            (name, value.parse().unwrap())
+            let (output, name) = match name.split_once(": ") {
+                Some((number, name)) => (number.parse::<usize>().unwrap() - 1, name),
+                None => (0, name),
+            };
+            WantedFigure { output, name, value: value.parse().unwrap() }
         });
-        (fields[0], fields[1], figures.collect())
+        (fields[0], tool, outputs, figures.collect())
     })
+}
+
+/// Files that are refused, and words of the remark that says why.
+fn refused() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lines = REFUSED.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.split_once("; ").unwrap())
 }
 
 /// Numbers that an import of the text loses, after `thin` has taken metrics from its trials.
@@ -71,12 +94,13 @@ fn lost(text: &[u8], thin: impl Fn(&mut Vec<Metric>)) -> Vec<LostNumber> {
 
 #[test]
 fn each_output_has_the_figures_of_the_table() {
-    for (file, tool, figures) in rows() {
+    for (file, tool, outputs, figures) in rows() {
         let imported = import(&fs::read(directory().join(file)).unwrap());
         let tools: Vec<&str> = imported.found.iter().map(|found| found.tool).collect();
-        assert_eq!(tools, [tool], "{file}");
-        let ImportedTrial::Foreign(trial) = &imported.found[0].content else { panic!("{file}") };
-        for (name, value) in figures {
+        assert_eq!(tools, vec![tool; outputs], "{file}");
+        for WantedFigure { output, name, value } in figures {
+            let found = &imported.found[output];
+            let ImportedTrial::Foreign(trial) = &found.content else { panic!("{file}") };
             let is_it = |metric: &&Metric| metric.scope.metric_name(&metric.name) == name;
             let metric = trial.metrics.iter().find(is_it);
             let metric = metric.unwrap_or_else(|| panic!("{file}: no {name}"));
@@ -95,13 +119,25 @@ fn no_output_loses_a_number() {
 }
 
 #[test]
+fn what_is_refused_makes_no_trial_and_names_its_line() {
+    for (file, words) in refused() {
+        let imported = import(&fs::read(directory().join(file)).unwrap());
+        assert!(imported.found.is_empty(), "{file}: {:?}", imported.found);
+        let why: Vec<String> =
+            imported.remarks.iter().map(|it| format!("{}: {}", it.line, it.what)).collect();
+        assert!(why.iter().any(|why| why.starts_with(words)), "{file}: {why:?}");
+    }
+}
+
+#[test]
 fn each_file_is_in_the_table() {
     let mut files: Vec<String> = fs::read_dir(directory())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     files.sort();
-    let mut listed: Vec<&str> = rows().map(|(file, ..)| file).collect();
+    let kept = rows().map(|(file, ..)| file);
+    let mut listed: Vec<&str> = kept.chain(refused().map(|(file, _)| file)).collect();
     listed.sort_unstable();
     assert_eq!(files, listed);
 }

@@ -8,6 +8,7 @@ mod dbench;
 mod ffsb;
 mod filebench;
 mod fio;
+mod fsperf;
 mod general;
 mod hostile;
 mod io500;

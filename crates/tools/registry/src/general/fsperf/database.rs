@@ -99,15 +99,22 @@ pub(crate) fn write_lines(
         return Err(DatabaseError::Other);
     }
     let results = results(&database, &tables)?;
-    let mut runs = database.prepare("SELECT * FROM main.runs ORDER BY id")?;
-    if !["id", "name", "time"].iter().all(|name| runs.column_names().contains(name)) {
+    let columns = columns(&database, "runs")?;
+    let has = |name: &&str| columns.iter().any(|column| column == name);
+    if !["id", "name", "time"].iter().all(has) {
         return Err(DatabaseError::Other);
     }
+    let mut runs = database.prepare(&selection("runs", &columns, "ORDER BY id"))?;
     let mut rows = runs.query([])?;
     let mut is_empty = true;
     while let Some(row) = rows.next()? {
-        let text = |name: &str| row.get_ref(name).ok().and_then(text_of).unwrap_or_default();
-        let id: i64 = row.get("id")?;
+        let text = |name: &str| {
+            let place = columns.iter().position(|column| column == name);
+            let value = place.and_then(|place| row.get_ref(place).ok());
+            value.and_then(text_of).unwrap_or_default()
+        };
+        let place = columns.iter().position(|column| column == "id").unwrap_or(0);
+        let id: i64 = row.get(place)?;
         let fsperf_run = RunFields {
             id,
             kernel: text("kernel"),
@@ -117,12 +124,13 @@ pub(crate) fn write_lines(
             purpose: text("purpose"),
             time: text("time"),
         };
-        let rows_of_run = results.iter().flat_map(|(table, of_runs)| {
-            of_runs.get(&id).into_iter().flatten().map(move |row| (*table, *row))
-        });
-        let of_run: Result<Vec<ResultRow>, rusqlite::Error> =
-            rows_of_run.map(|(table, row)| result_row(&database, table, row)).collect();
-        let line = RunLine { fsperf_run, results: of_run? };
+        let mut of_run = Vec::new();
+        for table in &results {
+            for rowid in table.of_runs.get(&id).into_iter().flatten() {
+                of_run.push(table.row(&database, *rowid)?);
+            }
+        }
+        let line = RunLine { fsperf_run, results: of_run };
         is_empty = false;
         serde_json::to_writer(&mut *out, &line).map_err(io::Error::from)?;
         out.write_all(b"\n")?;
@@ -176,21 +184,45 @@ fn tables(database: &Connection) -> rusqlite::Result<Vec<String>> {
     statement.query_map([], |row| row.get(0))?.collect()
 }
 
-/// Numbers of the rows of each run.
-type RunRows = HashMap<i64, Vec<i64>>;
+/// Names of the columns of a table that are plain words, as all of fsperf's are.
+fn columns(database: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement = database.prepare("SELECT name FROM pragma_table_info(?1, 'main')")?;
+    let mut rows = statement.query([table])?;
+    let mut names = Vec::new();
+    while let Some(row) = rows.next()? {
+        // The bytes of a damaged name may be no text.
+        let ValueRef::Text(name) = row.get_ref(0)? else { continue };
+        let is_word = name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        if is_word && (1..=COLUMN_BYTES_MOST).contains(&name.len()) {
+            names.extend(std::str::from_utf8(name).map(str::to_owned));
+        }
+    }
+    Ok(names)
+}
 
-/// Tables of results, with the rows of each run.
-fn results(
-    database: &Connection,
-    tables: &[String],
-) -> Result<Vec<(&'static str, RunRows)>, DatabaseError> {
+/// Query of these columns.
+fn selection(table: &str, columns: &[String], tail: &str) -> String {
+    let columns: Vec<String> = columns.iter().map(|name| format!("\"{name}\"")).collect();
+    format!("SELECT {} FROM main.{table} {tail}", columns.join(", "))
+}
+
+/// Table of results.
+struct ResultTable {
+    name: &'static str,
+    columns: Vec<String>,
+    /// Numbers of the rows of each run.
+    of_runs: HashMap<i64, Vec<i64>>,
+}
+
+/// Tables of results that the database has.
+fn results(database: &Connection, tables: &[String]) -> Result<Vec<ResultTable>, DatabaseError> {
     let mut all = Vec::new();
-    for (_, table, _) in TABLES {
-        if !tables.iter().any(|name| name == table) {
+    for (_, name, _) in TABLES {
+        if !tables.iter().any(|table| table == name) {
             continue;
         }
-        let mut of_runs = RunRows::new();
-        let sql = format!("SELECT run_id, rowid FROM main.{table} ORDER BY rowid");
+        let mut of_runs: HashMap<i64, Vec<i64>> = HashMap::new();
+        let sql = format!("SELECT run_id, rowid FROM main.{name} ORDER BY rowid");
         let mut statement = database.prepare(&sql)?;
         let mut rows = statement.query([])?;
         let mut count = 0;
@@ -204,42 +236,40 @@ fn results(
                 of_runs.entry(run).or_default().push(row.get(1)?);
             }
         }
-        all.push((table, of_runs));
+        let mut columns = columns(database, name)?;
+        columns.retain(|name| name != "id" && name != "run_id");
+        if !columns.is_empty() {
+            all.push(ResultTable { name, columns, of_runs });
+        }
     }
     Ok(all)
 }
 
-fn result_row(
-    database: &Connection,
-    table: &'static str,
-    rowid: i64,
-) -> rusqlite::Result<ResultRow> {
-    let sql = format!("SELECT * FROM main.{table} WHERE rowid = ?1");
-    let mut statement = database.prepare_cached(&sql)?;
-    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
-    statement.query_row([rowid], |row| Ok(values(row, &names, table)))
-}
-
-fn values(row: &Row<'_>, names: &[String], table: &str) -> ResultRow {
-    let mut read = ResultRow { table: table.to_owned(), function: None, values: BTreeMap::new() };
-    for (place, name) in names.iter().enumerate() {
-        let is_key = name == "id" || name == "run_id";
-        let is_name = !is_key
-            && name.len() <= COLUMN_BYTES_MOST
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        let Ok(value) = row.get_ref(place) else { continue };
-        match value {
-            ValueRef::Integer(number) if is_name => {
-                read.values.insert(name.clone(), number as f64);
-            }
-            ValueRef::Real(number) if is_name && number.is_finite() => {
-                read.values.insert(name.clone(), number);
-            }
-            ValueRef::Text(_) if name == "function" => read.function = text_of(value),
-            _ => {}
-        }
+impl ResultTable {
+    fn row(&self, database: &Connection, rowid: i64) -> rusqlite::Result<ResultRow> {
+        let sql = selection(self.name, &self.columns, "WHERE rowid = ?1");
+        let mut statement = database.prepare_cached(&sql)?;
+        statement.query_row([rowid], |row| Ok(self.values(row)))
     }
-    read
+
+    fn values(&self, row: &Row<'_>) -> ResultRow {
+        let mut values = BTreeMap::new();
+        let mut function = None;
+        for (place, name) in self.columns.iter().enumerate() {
+            let Ok(value) = row.get_ref(place) else { continue };
+            match value {
+                ValueRef::Integer(number) => {
+                    values.insert(name.clone(), number as f64);
+                }
+                ValueRef::Real(number) if number.is_finite() => {
+                    values.insert(name.clone(), number);
+                }
+                ValueRef::Text(_) if name == "function" => function = text_of(value),
+                _ => {}
+            }
+        }
+        ResultRow { table: self.name.to_owned(), function, values }
+    }
 }
 
 fn text_of(value: ValueRef<'_>) -> Option<String> {
