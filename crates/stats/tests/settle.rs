@@ -11,8 +11,9 @@
 mod campaign;
 
 use campaign::{
-    Campaign, CampaignSetting, EFFECTS, FIRST_ROUNDS, LargerNumbers, MARGIN, NoiseKind, SeededNoise,
-    UnclearCampaign, VARIATIONS, by_larger_numbers, median_typical, settled_by, unclear,
+    Campaign, CampaignSetting, EFFECTS, FIRST_ROUNDS, LargerNumbers, MARGIN, NoiseKind,
+    SeededNoise, UnclearCampaign, VARIATIONS, by_larger_numbers, median_typical, settled_by,
+    unclear,
 };
 use treering_stats::{
     ALPHA, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding, RoundsNeeded, Scale,
@@ -58,8 +59,7 @@ fn check(family: usize) {
                     failed.push(format!("{setting:?}: told {typical}, and half is enough"));
                 }
                 // Nothing is promised to campaigns that are told no larger number.
-                let LargerNumbers { told, settled } =
-                    by_larger_numbers(&mut campaigns, &mut noise);
+                let LargerNumbers { told, settled } = by_larger_numbers(&mut campaigns, &mut noise);
                 if told < FEWEST_JUDGED {
                     continue;
                 }

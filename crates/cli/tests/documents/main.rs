@@ -29,7 +29,7 @@ const ROOM_MIB: u64 = 20_480;
 /// Seconds after which a command is interrupted; those of the first example of a page may take
 /// longer, so that they end by themselves.
 const SECONDS: u32 = 3;
-const SECONDS_OF_FIRST: u32 = 60;
+const SECONDS_OF_FIRST: u32 = 20;
 
 macro_rules! pages {
     ($($name:ident: $page:literal,)*) => {
@@ -194,7 +194,9 @@ fn commands_work(page: &str) {
         fs::write(&file, with_exits(&text)).unwrap();
         let (name, line) = (file.display(), block.line);
         let seconds = if number == 0 { SECONDS_OF_FIRST } else { SECONDS };
-        script += &format!("LIMIT={seconds} sh -e {name} || echo \"{page}:{line}: exit $?\" >> $FAULTS\n");
+        script += &format!(
+            "LIMIT={seconds} sh -e {name} || echo \"{page}:{line}: exit $?\" >> $FAULTS\n"
+        );
     }
     fs::write(tools.join("all.sh"), script).unwrap();
     let mut command = Command::new("unshare");

@@ -192,7 +192,8 @@ fn an_acknowledgement_hides_no_other_change() {
 
 /// Sixty days of a rate that varies by 2 %.
 fn sixty_days(level: impl Fn(u32) -> f64) -> History {
-    let rate = |day: u32| 1000.0 * level(day) * (1.0 + f64::from(day * day * 7919 % 1009) / 14_400.0);
+    let rate =
+        |day: u32| 1000.0 * level(day) * (1.0 + f64::from(day * day * 7919 % 1009) / 14_400.0);
     let values: Vec<f64> = (0..60).map(rate).collect();
     of_values(&values, Unit::FilesPerSecond, BetterDirection::Higher)
 }

@@ -226,7 +226,8 @@ fn trends() {
     let ramp = |(ratio, from)| {
         let scatters = [Scatter::Normal, Scatter::HeavyTailed, Scatter::Memory(0.5)];
         let lengths = move |points| {
-            scatters.map(|scatter| shaped(Shape::Ramp { ratio, from }, Case::quiet(points, scatter)))
+            scatters
+                .map(|scatter| shaped(Shape::Ramp { ratio, from }, Case::quiet(points, scatter)))
         };
         [30, 60, 100].into_iter().flat_map(lengths)
     };

@@ -5,8 +5,8 @@
 //! by the Schwarz criterion, if its slope is significant for points with their autocorrelation, and
 //! if it goes on in the newest third. `docs/evidence/history.md` has its errors by simulation.
 //!
-//! Sources: Schwarz, Annals of Statistics 6, 1978; Bayley & Hammersley, Supplement to the Journal of
-//! the Royal Statistical Society 8, 1946 (effective number of autocorrelated values).
+//! Sources: Schwarz, Annals of Statistics 6, 1978; Bayley & Hammersley, Supplement to the Journal
+//! of the Royal Statistical Society 8, 1946 (effective number of autocorrelated values).
 
 use crate::distribution::{t_quantile, t_survival, t_two_sided};
 use crate::error::StatsError;

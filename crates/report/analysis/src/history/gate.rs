@@ -21,15 +21,16 @@ impl HistoryGate {
     }
 
     /// Decides whether one of the newest points may have begun a worse level, or a trend for the
-    /// worse goes on. The answer is unclear if the newest point is suspect, or no series is long enough to be judged.
+    /// worse goes on. The answer is unclear if the newest point is suspect, or no series is long
+    /// enough to be judged.
     pub fn decide(self, history: &History) -> Gate {
         let is_worse = history.series.iter().any(|series| {
             let trend = series.trend.as_ref().filter(|trend| trend.is_worse);
             trend.is_some_and(|trend| self.is_large(trend.ratio))
                 || series.shifts.iter().any(|shift| {
-                let is_recent = shift.is_recent(series.points.len(), self.recent);
-                shift.is_alarming() && is_recent && self.is_large(shift.ratio)
-            })
+                    let is_recent = shift.is_recent(series.points.len(), self.recent);
+                    shift.is_alarming() && is_recent && self.is_large(shift.ratio)
+                })
         });
         let is_suspect = |series: &HistorySeries| {
             let suspect = series.suspect.as_ref();

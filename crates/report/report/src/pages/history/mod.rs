@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use treering_analysis::history::{
-    ChangedFact, EnvironmentChange, FEWEST_POINTS, History, HistorySeries, HistoryTrend, KnownChange,
-    LevelShift, SeriesPoint, SuspectPoint,
+    ChangedFact, EnvironmentChange, FEWEST_POINTS, History, HistorySeries, HistoryTrend,
+    KnownChange, LevelShift, SeriesPoint, SuspectPoint,
 };
 use treering_model::Unit;
 use treering_stats::SeriesMemory;
