@@ -50,8 +50,7 @@ impl<'h> NotableSeries<'h> {
             left.0.cmp(&right.0).then(left.1.total_cmp(&right.1))
         };
         let shift = series.shifts.iter().filter(is_recent).max_by(worst);
-        let trend = series.trend.as_ref().filter(|trend| trend.is_worse);
-        let worsening = trend.map(|trend| trend.ratio);
+        let worsening = series.alarming_trend().map(|trend| trend.ratio);
         let (reason, shift, ratio) = match (shift, worsening, &series.suspect) {
             (Some(shift), _, _) if shift.is_worse => {
                 (NotableReason::Worse, Some(shift), shift.ratio)
