@@ -154,7 +154,7 @@ pub(super) fn sentence(overview: &Overview<'_>, notable: &[NotableSeries<'_>]) -
     }
     let slowly = count(&[NotableReason::SlowlyWorse]);
     if slowly > 0 {
-        text += &format!(" {slowly} slowly worse, point by point.");
+        text += &format!(" Slowly worse, point by point: {slowly}.");
     }
     if judged < notable.len() {
         text += &format!(
