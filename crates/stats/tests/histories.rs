@@ -138,9 +138,9 @@ fn trends(case: &Case, series: u64) -> usize {
     let has_trend = |seed: &u64| {
         let point = |value: &f64| HistoryPoint { value: *value, standard_error: 0.0 };
         let points: Vec<HistoryPoint> = case.draw(*seed).values.iter().map(point).collect();
-        let shifts = level_shifts(&points, &SHIFT_PLAN).unwrap();
+        let shifts = level_shifts(&points, &SHIFT_PLAN).expect("the values are finite");
         let starts: Vec<usize> = shifts.iter().map(|shift| shift.index).collect();
-        lasting_trend(&points, &starts, 0.01).unwrap().is_some()
+        lasting_trend(&points, &starts, 0.01).expect("the values are finite").is_some()
     };
     (0..series).filter(has_trend).count()
 }

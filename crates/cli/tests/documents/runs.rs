@@ -10,7 +10,7 @@ run=$(mktemp -d -p "$TOOLS")
 mkfifo "$run/pipe"
 tee "$run/out" < "$run/pipe" &
 began=$(date +%s)
-timeout --foreground --preserve-status -s INT -k 60 "$limit" "$real" "$@" \
+timeout --foreground --preserve-status -s INT -k 600 "$limit" "$real" "$@" \
     > "$run/pipe" 2> "$run/said"
 code=$?
 wait

@@ -206,7 +206,7 @@ pub(crate) const STUBS: &[(&str, &str, &str)] = &[
 /// pages name.
 pub(crate) const PREPARE: &str = r#"
 set -e
-export LIMIT=120
+export LIMIT=600
 mount --bind "$ROOM" /mnt
 mount -t tmpfs -o size=2g treering /dev/shm
 mkdir -p /mnt/srv/build /mnt/test/src /mnt/t /mnt/old /mnt/new /mnt/empty /mnt/aged /mnt/xfs

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 
 use treering_analysis::compare::Gate;
 use treering_analysis::history::{
-    ADJACENT_TRIALS_MAX, DatedTrial, History, HistoryGate, HistoryTerms, explain, history,
+    ADJACENT_TRIALS_MAX, DatedTrial, History, HistoryGate, HistoryTerms, KnownChange, explain, history,
 };
 use treering_model::{
     Acknowledgement, Annotation, AnnotationKind, BetterDirection, Ending, Fact, Metric, RunMode,
@@ -213,6 +213,18 @@ fn the_gate_stops_a_slow_trend_for_the_worse_and_no_step_of_long_ago() {
     assert!((low..=high).contains(&0.882), "{trend:?}");
     assert_eq!(gate(0.0).decide(&slow), Gate::Worse);
     assert_eq!(gate(0.2).decide(&slow), Gate::Pass, "a smaller change than was asked for");
+    let mut known = slow.clone();
+    let parts = known.series[0].shifts.iter_mut().filter(|shift| shift.is_worse);
+    let acknowledgement = Acknowledgement {
+        metric: String::new(),
+        anchor: String::new(),
+        log_ratio_millionths: 0,
+        reason: "compiler 14".to_owned(),
+    };
+    let compiler = KnownChange { acknowledgement, trials: Vec::new() };
+    let parts = parts.map(|shift| shift.known = Some(compiler.clone())).count();
+    assert!(parts > 0, "the trend has levels");
+    assert_eq!(gate(0.0).decide(&known), Gate::Pass, "all of its levels are known");
     let better = sixty_days(|day| 1.0 + 0.002 * f64::from(day));
     assert!(better.series[0].trend.as_ref().is_some_and(|trend| !trend.is_worse));
     assert_eq!(gate(0.0).decide(&better), Gate::Pass);

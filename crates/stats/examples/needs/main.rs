@@ -114,7 +114,8 @@ fn text(cell: Option<&NeedsCell>) -> String {
     let Some(cell) = cell else { return "–".to_owned() };
     let enough = cell.enough.map_or_else(|| "?".to_owned(), |enough| enough.to_string());
     let LargerNumbers { told, settled } = cell.larger;
-    let share = if told > 0 { (100 * settled / told).to_string() } else { "–".to_owned() };
+    let share = (100 * settled).checked_div(told);
+    let share = share.map_or_else(|| "–".to_owned(), |share| share.to_string());
     let untold = match cell.unclear - told {
         0 => String::new(),
         untold => format!(" + {untold}"),

@@ -5,8 +5,8 @@
 //! by the Schwarz criterion, if its slope is significant for points with their autocorrelation, and
 //! if it goes on in the newest third. `docs/evidence/history.md` has its errors by simulation.
 //!
-//! Sources: Schwarz, Annals of Statistics 6, 1978; Bayley & Hammersley, Supplement to the Journal of
-//! the Royal Statistical Society 8, 1946 (effective number of autocorrelated values).
+//! Sources: Schwarz, Annals of Statistics 6, 1978; Bayley & Hammersley, Supplement to the Journal
+//! of the Royal Statistical Society 8, 1946 (effective number of autocorrelated values).
 
 use crate::distribution::{t_quantile, t_survival, t_two_sided};
 use crate::error::StatsError;
@@ -20,6 +20,10 @@ use crate::series::theil_sen::theil_sen;
 
 /// Fewest points of a trend.
 const FEWEST: usize = 20;
+/// Most points of a trend, and most levels at whose beginning one is looked for: more would take
+/// long.
+const MOST: usize = 1_000;
+const LEVELS_TRIED: usize = 8;
 /// Fewest points of a level that is compared with the line.
 const FEWEST_OF_LEVEL: usize = 3;
 /// Distance from the line, in robust standard deviations, beyond which points are winsorized.
@@ -53,8 +57,9 @@ impl LastingTrend {
     }
 }
 
-/// Detects the most significant trend that began at the first point or at one of `starts`, where
-/// levels begin, and goes on. A trend has at least 20 points.
+/// Detects the most significant trend that began at the first point or at one of the newest eight
+/// of `starts`, where levels begin, and goes on. A trend has 20 to 1,000 points: in a longer
+/// history, the first point is the first of the newest 1,000.
 ///
 /// # Errors
 /// If a value is not finite, the history is longer than [`crate::LONGEST_CHANGE_SERIES`], or
@@ -68,11 +73,11 @@ pub fn lasting_trend(
     require_finite(&values)?;
     require_at_most(values.len(), LONGEST_CHANGE_SERIES)?;
     require_probability("alpha", alpha)?;
-    let begins: Vec<usize> = [0]
-        .into_iter()
-        .chain(starts.iter().copied())
-        .filter(|start| values.len().saturating_sub(*start) >= FEWEST)
-        .collect();
+    let first = values.len().saturating_sub(MOST);
+    let can_begin = |start: &usize| *start > first && values.len() >= *start + FEWEST;
+    let levels = starts.iter().copied().filter(can_begin).rev().take(LEVELS_TRIED);
+    let begins: Vec<usize> =
+        Some(first).filter(|_| values.len() >= FEWEST).into_iter().chain(levels).collect();
     let mut best: Option<LastingTrend> = None;
     for start in &begins {
         let inner: Vec<usize> =
@@ -230,7 +235,7 @@ mod tests {
     use crate::series::level_shift::HistoryPoint;
 
     fn noise(i: u32) -> f64 {
-        f64::from(i * i * 7919 % 1009) / 1009.0 * 3.4 - 1.7
+        f64::from(i * i % 1009 * 7919 % 1009) / 1009.0 * 3.4 - 1.7
     }
 
     fn found(count: u32, starts: &[usize], value: impl Fn(u32) -> f64) -> Option<LastingTrend> {
@@ -265,6 +270,14 @@ mod tests {
         assert_eq!(found(60, &[20], |i| noise(i) + if i < 20 { 0.0 } else { 4.0 }), None);
         let ended = |i: u32| noise(i) + 0.2 * f64::from(i.min(40));
         assert_eq!(found(90, &[15, 30], ended), None);
+    }
+
+    #[test]
+    fn a_trend_of_a_long_history_is_looked_for_in_its_newest_thousand_points() {
+        let trend = found(4_000, &[], |i| noise(i) + 0.01 * f64::from(i)).unwrap();
+        assert_eq!(trend.start, 3_000, "{trend:?}");
+        let starts: Vec<usize> = (1..300).map(|level| 10 * level).collect();
+        assert_eq!(found(3_000, &starts, noise), None);
     }
 
     #[test]

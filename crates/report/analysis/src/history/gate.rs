@@ -1,6 +1,6 @@
 //! Gate of a history, and changes that callers name: those of a point, and the newest ones.
 
-use super::{FEWEST_POINTS, History, HistorySeries, LevelShift};
+use super::{FEWEST_POINTS, History, HistorySeries, HistoryTrend, LevelShift};
 use crate::compare::Gate;
 
 /// A change of level with its series.
@@ -21,10 +21,11 @@ impl HistoryGate {
     }
 
     /// Decides whether one of the newest points may have begun a worse level, or a trend for the
-    /// worse goes on. The answer is unclear if the newest point is suspect, or no series is long enough to be judged.
+    /// worse goes on. The answer is unclear if the newest point is suspect, or no series is long
+    /// enough to be judged.
     pub fn decide(self, history: &History) -> Gate {
         let is_worse = history.series.iter().any(|series| {
-            let trend = series.trend.as_ref().filter(|trend| trend.is_worse);
+            let trend = series.alarming_trend();
             trend.is_some_and(|trend| self.is_large(trend.ratio))
                 || series.shifts.iter().any(|shift| {
                     let is_recent = shift.is_recent(series.points.len(), self.recent);
@@ -88,6 +89,15 @@ impl History {
 }
 
 impl HistorySeries {
+    /// Trend for the worse, unless levels for the worse began within it and all of them are known.
+    pub fn alarming_trend(&self) -> Option<&HistoryTrend> {
+        let trend = self.trend.as_ref().filter(|trend| trend.is_worse)?;
+        let inside = |shift: &&LevelShift| shift.is_worse && shift.index > trend.index;
+        let mut parts = self.shifts.iter().filter(inside).peekable();
+        let is_known = parts.peek().is_some() && parts.all(|shift| shift.known.is_some());
+        (!is_known).then_some(trend)
+    }
+
     /// Number of points that the series lacks before it can be judged, or a new level be told from
     /// an outlier; `None` if it lacks none.
     pub fn points_needed(&self) -> Option<usize> {

@@ -333,16 +333,25 @@ fn judge(
     series.suspect = newest.map(suspect).transpose()?;
     series.trend = trend(points, &starts, scale, judged)?
         .map(|trend| HistoryTrend { is_worse: is_worse(trend.levels.1 - trend.levels.0), ..trend });
+    series.noise = noise(points, &starts, judged)?;
+    series.memory = history_memory(points, &starts);
+    series.shifts = shifts;
+    Ok(())
+}
+
+/// Change of the scatter around the levels, which begin at `starts`.
+fn noise(
+    points: &[HistoryPoint],
+    starts: &[usize],
+    judged: usize,
+) -> Result<Option<NoiseChange>, StatsError> {
     // With this number of permutations, the smallest possible p is far below the significance
     // level.
     let permutations = NOISE_PLAN.permutations.max(PERMUTATIONS_EACH * judged);
     let alpha = NOISE_PLAN.alpha / judged as f64;
-    let noise_plan = ChangePointPlan { alpha, permutations, ..NOISE_PLAN };
-    series.noise = noise_shift(points, &starts, &noise_plan)?
-        .map(|noise| NoiseChange { index: noise.index, ratio: noise.ratio });
-    series.memory = history_memory(points, &starts);
-    series.shifts = shifts;
-    Ok(())
+    let plan = ChangePointPlan { alpha, permutations, ..NOISE_PLAN };
+    let noise = noise_shift(points, starts, &plan)?;
+    Ok(noise.map(|noise| NoiseChange { index: noise.index, ratio: noise.ratio }))
 }
 
 /// Trend of the points, in which levels begin at `starts`; its direction is for the caller.

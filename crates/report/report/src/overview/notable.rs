@@ -50,8 +50,7 @@ impl<'h> NotableSeries<'h> {
             left.0.cmp(&right.0).then(left.1.total_cmp(&right.1))
         };
         let shift = series.shifts.iter().filter(is_recent).max_by(worst);
-        let trend = series.trend.as_ref().filter(|trend| trend.is_worse);
-        let worsening = trend.map(|trend| trend.ratio);
+        let worsening = series.alarming_trend().map(|trend| trend.ratio);
         let (reason, shift, ratio) = match (shift, worsening, &series.suspect) {
             (Some(shift), _, _) if shift.is_worse => {
                 (NotableReason::Worse, Some(shift), shift.ratio)
@@ -155,7 +154,7 @@ pub(super) fn sentence(overview: &Overview<'_>, notable: &[NotableSeries<'_>]) -
     }
     let slowly = count(&[NotableReason::SlowlyWorse]);
     if slowly > 0 {
-        text += &format!(" {slowly} slowly worse, point by point.");
+        text += &format!(" Slowly worse, point by point: {slowly}.");
     }
     if judged < notable.len() {
         text += &format!(

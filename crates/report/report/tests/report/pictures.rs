@@ -3,7 +3,7 @@
 
 use roxmltree::{Document, Node};
 use treering_analysis::compare::Verdict;
-use treering_analysis::history::{History, HistorySeries, SeriesPoint};
+use treering_analysis::history::{History, HistorySeries, HistoryTrend, SeriesPoint};
 use treering_model::{
     Artifact, BetterDirection, FileLayout, LayoutMap, LayoutMapCell, LayoutMapGroup, PhaseTotals,
     RunMode, TaskTotals, Trial, TrialId, Unit,
@@ -126,12 +126,9 @@ fn point(key: &str, started_unix_ms: i64, value: f64) -> SeriesPoint {
     }
 }
 
-#[test]
-fn a_history_by_date_has_dates_below_it_at_their_distances() {
-    const DAY_MS: i64 = 86_400_000;
-    let days = [20_395, 20_396, 20_500, 20_600];
-    let points = days.map(|day| point("day", day * DAY_MS, day as f64));
-    let series = HistorySeries {
+/// Series of imported seconds, in which nothing was found.
+fn parse_series(points: Vec<SeriesPoint>) -> HistorySeries {
+    HistorySeries {
         workload: "csv".to_owned(),
         mode: RunMode::Native,
         job: String::new(),
@@ -139,15 +136,43 @@ fn a_history_by_date_has_dates_below_it_at_their_distances() {
         metric: "parse".to_owned(),
         unit: Unit::Seconds,
         better: BetterDirection::Lower,
-        points: points.to_vec(),
+        points,
         shifts: Vec::new(),
         environment: Vec::new(),
         suspect: None,
         trend: None,
         noise: None,
         memory: None,
+    }
+}
+
+#[test]
+fn a_slow_trend_is_told_with_its_interval() {
+    let days: Vec<SeriesPoint> =
+        (0..20).map(|day| point("day", day * 86_400_000, 10.0 + 0.1 * day as f64)).collect();
+    let trend = HistoryTrend {
+        index: 0,
+        levels: (10.0, 11.9),
+        ratio: 1.19,
+        interval: Some((1.15, 1.23)),
+        p_value: 0.0001,
+        is_worse: true,
     };
+    let series = HistorySeries { trend: Some(trend), ..parse_series(days) };
     let history = History { series: vec![series], left_out: 0 };
+    let view = HistoryView { by: "date", anchor: None, draws: false };
+    let page = html(&history::page(&history, &view));
+    let said =
+        "slowly worse since day, point by point (+19 % over 20 points, interval +15 % to +23 %).";
+    assert!(page.contains(said) && !page.contains("No change of level"), "{page}");
+}
+
+#[test]
+fn a_history_by_date_has_dates_below_it_at_their_distances() {
+    const DAY_MS: i64 = 86_400_000;
+    let days = [20_395, 20_396, 20_500, 20_600];
+    let points = days.map(|day| point("day", day * DAY_MS, day as f64));
+    let history = History { series: vec![parse_series(points.to_vec())], left_out: 0 };
     let of = |by| {
         let page = history::page(&history, &HistoryView { by, anchor: None, draws: true });
         html(&page)
