@@ -204,7 +204,7 @@ fn census_with_progress(dir: &Path, top: BorrowedFd<'_>) -> Result<TreeCensus, F
     // The filesystem knows its number of inodes, if not those of the tree.
     let inodes = filesystem_facts(top).ok().and_then(|facts| facts.used_inodes);
     let most = inodes.map(|(used, _)| format!(" of at most {}", thousands(&used.to_string())));
-    let template = "{spinner} {human_pos} files{msg}  {per_sec}  {elapsed}";
+    let template = "{spinner} {human_pos} files{msg}  {elapsed}";
     let style = ProgressStyle::with_template(template).ok();
     let bar = style.filter(|_| stderr().is_terminal() && !is_dumb()).map(|style| {
         ProgressBar::new_spinner().with_style(style).with_message(most.unwrap_or_default())

@@ -32,10 +32,10 @@ fn trials_are_listed_newest_first_and_found_by_the_shortest_prefix() {
     assert!(empty.stdout.contains("no trial"), "{empty}");
     assert!(!program.data().exists(), "looking makes nothing");
 
-    let trials = ["first", "second", "third"].map(|label| run(&program, label));
+    let trials = ["oldest", "second", "third"].map(|label| run(&program, label));
     let listed = program.run(["list", "--format", "csv"]).ends_with(0).stdout;
     let place = |label: &str| listed.find(label).unwrap_or_else(|| panic!("{listed}"));
-    assert!(place("third") < place("second") && place("second") < place("first"), "{listed}");
+    assert!(place("third") < place("second") && place("second") < place("oldest"), "{listed}");
     for trial in &trials {
         let id = trial.beginning.trial.text();
         // The list has the shortest unique prefix of each id.
@@ -55,7 +55,10 @@ fn trials_are_listed_newest_first_and_found_by_the_shortest_prefix() {
     program.run(["export", "nonsense"]).ends_with(2).complains("nonsense");
 
     let filtered = program.run(["list", "--label", "second", "--format", "csv"]).ends_with(0);
-    assert!(filtered.stdout.contains("second") && !filtered.stdout.contains("first"), "{filtered}");
+    assert!(
+        filtered.stdout.contains("second") && !filtered.stdout.contains("oldest"),
+        "{filtered}"
+    );
     let newest = program.run(["list", "-n", "1", "--format", "csv"]).ends_with(0);
     assert!(newest.stdout.contains("third") && !newest.stdout.contains("second"), "{newest}");
     let other = program.run(["list", "--workload", "fs_mark"]).ends_with(0);

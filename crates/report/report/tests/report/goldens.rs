@@ -197,7 +197,7 @@ fn terminal_narrow_and_in_colour() {
 fn wide_terminals_split_nothing() {
     let wide = terminal::Terminal { width: 200, colour: false };
     let text = rendered(&list(), &wide);
-    assert!(text.lines().any(|line| line.contains("started") && line.contains("primary metrics")));
+    assert!(text.lines().any(|line| line.contains("started") && line.contains("first metric")));
 }
 
 fn without_colour(text: &str) -> String {

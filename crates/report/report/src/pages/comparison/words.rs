@@ -108,11 +108,11 @@ pub(super) fn beside_time(outcome: &Outcome) -> Vec<String> {
         let contender = if several { format!("{}, ", open.contender) } else { String::new() };
         let rounds = open.more_rounds().map_or_else(
             || "more rounds are unlikely to decide it by time".to_owned(),
-            |more| format!("{} by time", more_rounds_words(more)),
+            |more| format!("by time it takes {}", more_rounds_words(more)),
         );
         let counts: Vec<String> = counts.into_iter().map(count_words).collect();
         sentences.push(format!(
-            "{contender}{}: {rounds}; by counts, which is another question than time: {}.",
+            "{contender}{}: {rounds}; counts, which are another question, differ: {}.",
             names.name(open),
             counts.join(", ")
         ));
