@@ -158,6 +158,7 @@ fn bare(target: &Target, names: &TreeNames, bytes: &[u8]) -> CreationCost {
 fn recorder_ns(mode: LatencyMode) -> f64 {
     const CALLS: u32 = 1_000_000;
     let mut recorder = CallRecorder::new(mode, 1);
+    recorder.prepare();
     recorder.begin_phase(monotonic_ns());
     let tries = (0..7).map(|_| {
         let began = monotonic_ns();

@@ -65,7 +65,7 @@ const fn place(op: Op) -> usize {
 }
 
 impl CallRecorder {
-    /// Recorder whose sample distances are drawn from `seed`. Allocates everything in advance.
+    /// Recorder whose sample distances are drawn from `seed`; it takes samples once it is prepared.
     pub fn new(mode: LatencyMode, seed: u64) -> Self {
         let mut recorder = Self {
             mode,
@@ -80,12 +80,21 @@ impl CallRecorder {
             present: IntervalTotals::default(),
             placed: (0, 0),
             intervals: Vec::with_capacity(SECONDS_RESERVED),
-            latencies: vec![Latency::new(); Op::COUNT],
+            latencies: Vec::new(),
         };
         for op in Op::ALL {
             recorder.counts[place(op)].gap = recorder.gap(op);
         }
         recorder
+    }
+
+    /// Allocates all that samples need, in the process that takes them: a fork copies the tables of
+    /// all memory that its parent has, so that many workers of a parent that held it for each of
+    /// them would take a time that grows with their square.
+    pub fn prepare(&mut self) {
+        if self.latencies.is_empty() {
+            self.latencies = vec![Latency::new(); Op::COUNT];
+        }
     }
 
     /// Begins a phase that began at `began_ns` of the monotonic clock; its seconds are counted from
@@ -253,6 +262,7 @@ mod tests {
 
     fn record(mode: LatencyMode, calls: u32) -> CallRecorder {
         let mut recorder = CallRecorder::new(mode, 7);
+        recorder.prepare();
         recorder.begin_phase(monotonic_ns());
         for _ in 0..calls {
             for op in [Op::Write, Op::Sync] {
@@ -283,6 +293,7 @@ mod tests {
     #[test]
     fn waiting_time_starts_at_the_end_of_the_previous_step() {
         let mut recorder = CallRecorder::new(LatencyMode::All, 1);
+        recorder.prepare();
         recorder.begin_phase(monotonic_ns());
         let began = recorder.before(Op::Submit);
         let submitted = recorder.after(Op::Submit, began, 1, 0, false).unwrap();
@@ -301,6 +312,7 @@ mod tests {
     #[test]
     fn sampling_distances_are_not_periodic() {
         let mut recorder = CallRecorder::new(LatencyMode::Sampled, 1);
+        recorder.prepare();
         let gaps: Vec<u64> = (0..63_000).map(|_| recorder.gap(Op::Read)).collect();
         for gap in 1..=63 {
             let met = gaps.iter().filter(|&&drawn| drawn == gap).count();
@@ -313,6 +325,7 @@ mod tests {
     #[test]
     fn interval_counts_add_up_and_calls_are_in_their_second() {
         let mut recorder = CallRecorder::new(LatencyMode::All, 1);
+        recorder.prepare();
         let began = monotonic_ns();
         // As if the phase had begun 5.9 seconds ago, and a tick is near.
         let phase_began = began - 5_900_000_000;

@@ -77,14 +77,15 @@ pub enum ForkEnd {
     Lost(String),
 }
 
-/// Forks a child that passes the gate, does the work, sends the answer and exits. The child is
-/// killed if its parent ends.
+/// Forks a child that prepares, passes the gate, does the work, sends the answer and exits. The
+/// child is killed if its parent ends.
 ///
 /// # Errors
 /// As `fork` and `pipe`.
-pub fn fork_worker(
+pub fn fork_worker<P>(
     gate: Option<&ForkGate>,
-    work: impl FnOnce() -> Vec<u8>,
+    prepare: impl FnOnce() -> P,
+    work: impl FnOnce(P) -> Vec<u8>,
 ) -> io::Result<ForkedProcess> {
     silence_children();
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -103,10 +104,11 @@ pub fn fork_worker(
             if getppid() != Some(parent) {
                 return false;
             }
+            let prepared = prepare();
             if let Some(gate) = gate {
                 gate.pass();
             }
-            let mut answer = work();
+            let mut answer = work(prepared);
             answer.push(COMPLETE);
             File::from(write).write_all(&answer).is_ok()
         }));
@@ -259,6 +261,13 @@ mod tests {
     /// Timeout that only a child without an answer would reach.
     const LONG: Duration = Duration::from_secs(60);
 
+    fn forked(
+        gate: Option<&ForkGate>,
+        work: impl FnOnce() -> Vec<u8>,
+    ) -> std::io::Result<super::ForkedProcess> {
+        fork_worker(gate, || (), |()| work())
+    }
+
     fn end_all(mut children: Vec<super::ForkedProcess>) -> Vec<ForkEnd> {
         while read_answers(&mut children, 1 << 24, LONG).unwrap() {}
         children.into_iter().map(super::ForkedProcess::end).collect()
@@ -267,10 +276,10 @@ mod tests {
     #[test]
     fn answers_and_killed_children_are_reported() {
         let children = vec![
-            fork_worker(None, || vec![7; 1_000_000]).unwrap(),
-            fork_worker(None, Vec::new).unwrap(),
-            fork_worker(None, || panic!("nobody hears this")).unwrap(),
-            fork_worker(None, || {
+            forked(None, || vec![7; 1_000_000]).unwrap(),
+            forked(None, Vec::new).unwrap(),
+            forked(None, || panic!("nobody hears this")).unwrap(),
+            forked(None, || {
                 let _killed = rustix::process::kill_process(
                     rustix::process::getpid(),
                     rustix::process::Signal::KILL,
@@ -289,7 +298,7 @@ mod tests {
     #[test]
     fn gates_open_though_waiting_children_of_another_run_hold_their_pipes() {
         let (one, other) = (ForkGate::new().unwrap(), ForkGate::new().unwrap());
-        let children = [&one, &other].map(|gate| fork_worker(Some(gate), || vec![1]).unwrap());
+        let children = [&one, &other].map(|gate| forked(Some(gate), || vec![1]).unwrap());
         drop(one);
         let [first, second] = children;
         assert_eq!(end_all(vec![first]), [ForkEnd::Answered(vec![1])]);
@@ -303,7 +312,7 @@ mod tests {
             let _unseen =
                 std::io::Write::write_all(&mut std::io::stderr(), panic.to_string().as_bytes());
         });
-        let child = fork_worker(None, || panic!("counted, and not reported")).unwrap();
+        let child = forked(None, || panic!("counted, and not reported")).unwrap();
         assert_eq!(end_all(vec![child]), [ForkEnd::Lost("it ended with code 70".to_owned())]);
         assert!(has_panicked());
     }
@@ -316,7 +325,7 @@ mod tests {
             passed.fetch_add(1, Ordering::SeqCst);
             Vec::new()
         };
-        let children = (0..4).map(|_| fork_worker(Some(&gate), work).unwrap()).collect();
+        let children = (0..4).map(|_| forked(Some(&gate), work).unwrap()).collect();
         std::thread::sleep(Duration::from_millis(100));
         assert_eq!(passed.load(Ordering::SeqCst), 0);
         drop(gate);
@@ -326,18 +335,18 @@ mod tests {
 
     #[test]
     fn children_with_too_long_answers_or_dropped_handles_are_killed() {
-        let mut children = vec![fork_worker(None, || vec![0; 1 << 20]).unwrap()];
+        let mut children = vec![forked(None, || vec![0; 1 << 20]).unwrap()];
         while read_answers(&mut children, 1000, LONG).unwrap() {}
         assert!(children[0].is_lost());
         assert!(matches!(children.remove(0).end(), ForkEnd::Lost(_)));
         let gate = ForkGate::new().unwrap();
-        drop(fork_worker(Some(&gate), Vec::new).unwrap());
+        drop(forked(Some(&gate), Vec::new).unwrap());
     }
 
     #[test]
     fn a_stopped_child_is_recognised_and_continues_when_resumed() {
         let gate = ForkGate::new().unwrap();
-        let mut child = fork_worker(Some(&gate), || vec![1, 2]).unwrap();
+        let mut child = forked(Some(&gate), || vec![1, 2]).unwrap();
         assert!(!child.is_stopped());
         child.signal(rustix::process::Signal::STOP);
         while !child.is_stopped() {
@@ -355,14 +364,14 @@ mod tests {
     #[test]
     fn a_stopped_child_is_killed_when_it_is_given_up() {
         let gate = ForkGate::new().unwrap();
-        let child = fork_worker(Some(&gate), Vec::new).unwrap();
+        let child = forked(Some(&gate), Vec::new).unwrap();
         child.signal(rustix::process::Signal::STOP);
         assert_eq!(child.end(), ForkEnd::Lost("it was killed by signal 9".to_owned()));
     }
 
     #[test]
     fn a_child_that_is_stopped_after_its_answer_is_not_waited_for() {
-        let mut children = vec![fork_worker(None, || vec![3]).unwrap()];
+        let mut children = vec![forked(None, || vec![3]).unwrap()];
         while read_answers(&mut children, 1000, LONG).unwrap() {}
         children[0].signal(rustix::process::Signal::STOP);
         assert_eq!(children.remove(0).end(), ForkEnd::Answered(vec![3]));

@@ -8,6 +8,10 @@ use crate::language::{is_key, is_switch_key};
 /// Option that carries each job setting of the command line to the parser.
 pub(super) const OPTION: &str = "job-option";
 
+/// What options of clients and servers are for, and what there is in their place.
+const OTHER_MACHINES: &str = "jobs on other machines: start it on each of them, or measure many \
+                              clients of one filesystem with treering-mpi and ior or mdtest";
+
 /// Options of the original's program without native support, with their topics; those of the second
 /// list take no value.
 const FOREIGN: [(&str, &str); 14] = [
@@ -15,11 +19,11 @@ const FOREIGN: [(&str, &str); 14] = [
     ("bandwidth-log", "logs of the bandwidth of all jobs"),
     ("latency-log", "logs of the latency of all jobs"),
     ("inflate-log", "compressed logs"),
-    ("client", "jobs on other machines"),
-    ("server", "jobs on other machines"),
-    ("daemonize", "jobs on other machines"),
-    ("remote-config", "jobs on other machines"),
-    ("trigger-remote", "jobs on other machines"),
+    ("client", OTHER_MACHINES),
+    ("server", OTHER_MACHINES),
+    ("daemonize", OTHER_MACHINES),
+    ("remote-config", OTHER_MACHINES),
+    ("trigger-remote", OTHER_MACHINES),
     ("trigger", "commands in the midst of a run"),
     ("trigger-file", "commands in the midst of a run"),
     ("trigger-timeout", "commands in the midst of a run"),

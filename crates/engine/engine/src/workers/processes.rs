@@ -58,14 +58,18 @@ fn forked<C: Caller>(
     };
     let mut children: Vec<ForkedProcess> = Vec::with_capacity(tasks.len());
     for (number, (worker, task)) in workers.iter_mut().zip(tasks).enumerate() {
-        let work = || {
+        let prepare = || {
+            worker.recorder.prepare();
+            (worker, task)
+        };
+        let work = |(worker, task): (&mut Worker<C>, &mut Task)| {
             if options.has_session {
                 own_session();
             }
             answer(worker, task, halting)
         };
         // Children that run already are killed when they are dropped.
-        children.push(fork_worker(gate.as_ref(), work).map_err(cannot(number))?);
+        children.push(fork_worker(gate.as_ref(), prepare, work).map_err(cannot(number))?);
     }
     drop(gate);
     let watches = watch(&mut children, options.stopped_max, halting).map_err(cannot(0))?;

@@ -223,7 +223,8 @@ impl Section {
             "rate_ignore_thinktime" => self.extras.skips_pauses = value.switch()?,
             // The options are accepted only if they are off.
             "hipri" | "uncached" => {
-                if value.switch()? {
+                // A switch that stands alone is on.
+                if value.text.is_empty() || value.switch()? {
                     let what = "asks for polled or uncached requests, which are not made here";
                     return Err(value.refuse(what, WITH_FIO));
                 }
