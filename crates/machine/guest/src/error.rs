@@ -62,8 +62,8 @@ pub enum GuestError {
     },
     /// A required module has another layout than the others.
     #[error(
-        "the module {module} was built for {built_for}, and not with the other modules of {kernel}: \
-         their checksums of module_layout differ"
+        "the module {module} was built for {built_for}, and not with the other modules of \
+         {kernel}: their checksums of module_layout differ"
     )]
     OtherBuild {
         /// Kernel release of the image.
