@@ -61,7 +61,7 @@ impl<'t> TreeTimes<'t> {
 /// which are files below `include/config`.
 fn sources(record: &str) -> impl Iterator<Item = &str> {
     let mut is_list = false;
-    record.lines().flat_map(move |line| {
+    record.lines().filter_map(move |line| {
         if line.starts_with("source_") || line.starts_with("deps_") {
             is_list = true;
             return line.split_once(":=").map(|(_, source)| source).and_then(source);
