@@ -12,7 +12,8 @@ use crate::program;
 
 /// Asserts that the check of this file fails and says this.
 fn assert_unusable(file: &Path, said: &str) {
-    let mut check = program().command(["kernel", "check", "--no-boot"]);
+    let program = program();
+    let mut check = program.command(["kernel", "check", "--no-boot"]);
     let checked = FinishedCommand::run(check.arg(file)).ends_with(1);
     let lines = checked.stdout.lines().filter(|line| line.starts_with("  unusable"));
     assert!(lines.clone().any(|line| line.contains(said)), "{}: {checked}", file.display());

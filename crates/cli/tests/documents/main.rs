@@ -106,6 +106,7 @@ pages! {
     slower_with_age: "docs/slower-with-age.md",
     sweeps: "docs/sweeps.md",
     trace: "docs/trace.md",
+    vng: "docs/vng.md",
     which_filesystem: "docs/which-filesystem.md",
     age: "docs/workloads/age.md",
     blogbench: "docs/workloads/blogbench.md",

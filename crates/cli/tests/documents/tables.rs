@@ -59,6 +59,8 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("CARGO_PROFILE_RELEASE_LTO=fat", "builds the release once more"),
     ("--kernel A.deb --kernel B.deb", "boots kernel packages; tests/cli/kernels.rs does"),
     ("kernel check --no-boot A.deb", "reads kernel packages; tests/cli/kernels.rs does"),
+    ("vng --disable-kvm", "boots a kernel package by virtme-ng, which may be absent"),
+    ("find k -name '*.ko'", "reads an unpacked kernel package"),
     ("make -s -j2 bzImage modules", "builds Linux; crates/conduct/src/kernels builds stand-ins"),
     ("--kernel git:v6.11", "builds kernels; crates/conduct/src/kernels builds stand-ins"),
     ("--icount --kernel A.deb", "boots a kernel package; tests/cli/kernels.rs does"),

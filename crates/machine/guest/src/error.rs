@@ -62,14 +62,16 @@ pub enum GuestError {
     },
     /// A required module has another layout than the others.
     #[error(
-        "the module {module} belongs to another build of {kernel} than most of its modules (their \
-         checksums of module_layout differ)"
+        "the module {module} was built for {built_for}, and not with the other modules of \
+         {kernel}: their checksums of module_layout differ"
     )]
     OtherBuild {
         /// Kernel release of the image.
         kernel: String,
         /// Module name.
         module: String,
+        /// Kernel release of the module.
+        built_for: String,
     },
     /// The program is unsuitable as the init process of a guest.
     #[error("{} cannot be started in a guest: {why}", path.display())]

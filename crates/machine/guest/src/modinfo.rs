@@ -106,15 +106,15 @@ impl ModuleInformation {
 
 /// Bytes of an entry of `__versions`: a checksum in 8 bytes and the name of a symbol in 56.
 const VERSION_BYTES: usize = 64;
-const CHECKSUM_BYTES: u64 = 8;
+const NAME_AT: u64 = 8;
+const NAME_BYTES: usize = 56;
 /// Symbol of which every module has the version.
 const LAYOUT: &str = "module_layout";
 
 /// Checksum of the layout of modules among the versions of symbols in a module.
 fn layout(file: &[u8]) -> Option<u32> {
     let mut versions = section(file, "__versions")?.chunks_exact(VERSION_BYTES);
-    let name_bytes = VERSION_BYTES - CHECKSUM_BYTES as usize;
-    let entry = versions.find(|entry| text_at(entry, CHECKSUM_BYTES, name_bytes) == Some(LAYOUT));
+    let entry = versions.find(|entry| text_at(entry, NAME_AT, NAME_BYTES) == Some(LAYOUT));
     u32_at(entry?, 0)
 }
 

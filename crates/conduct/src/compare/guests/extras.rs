@@ -87,7 +87,7 @@ pub(super) fn files(spec: &GuestSpec) -> Result<Vec<ExtraFile>, Failure> {
     let file = |path: &PathBuf| {
         let path = std::path::absolute(path).map_err(|error| Failure::of_path(path, &error))?;
         if !ExtraFile::is_possible(&path) {
-            let message = format!("{}: a guest has no such path for its own use", path.display());
+            let message = format!("{} is a path that a guest uses itself", path.display());
             let hint = "give a file outside of /proc, /sys, /dev, /run, /tmp, /mnt and /root";
             return Err(Failure::usage(message).hint(hint));
         }

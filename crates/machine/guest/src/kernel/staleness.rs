@@ -61,7 +61,7 @@ impl<'t> TreeTimes<'t> {
 /// which are files below `include/config`.
 fn sources(record: &str) -> impl Iterator<Item = &str> {
     let mut is_list = false;
-    record.lines().flat_map(move |line| {
+    record.lines().filter_map(move |line| {
         if line.starts_with("source_") || line.starts_with("deps_") {
             is_list = true;
             return line.split_once(":=").map(|(_, source)| source).and_then(source);
@@ -88,7 +88,8 @@ fn text(path: &Path) -> Option<String> {
 mod tests {
     use super::{TreeTimes, sources};
     use std::fs::{self, File};
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
     use std::time::{Duration, SystemTime};
 
     /// Record as the build of 6.x writes it.
@@ -105,6 +106,46 @@ mod tests {
         let expected =
             ["fs/a/file.c", "include/config/A_RT", "include/linux/types.h", "fs/a/inode.h"];
         assert_eq!(found, expected);
+    }
+
+    /// Directory of a kernel's build system that is installed here.
+    fn build_system() -> Option<PathBuf> {
+        let kernels = fs::read_dir("/lib/modules").ok()?.flatten();
+        let mut builds = kernels.map(|kernel| kernel.path().join("build"));
+        builds.find(|build| build.join("Makefile").is_file())
+    }
+
+    #[test]
+    fn a_module_of_a_real_build_is_stale_until_it_is_made_again() {
+        let Some(build) = build_system() else {
+            treering_testkit::skip("no build system of a kernel is installed (linux-headers)");
+            return;
+        };
+        let place = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(place.path().join(name), text).unwrap();
+        write("Makefile", "obj-m := pair.o\npair-y := first.o second.o\n");
+        write("own.h", "int second(void);\n");
+        write(
+            "first.c",
+            "#include <linux/module.h>\n#include \"own.h\"\n\
+             static int __init begin(void) { return second(); }\nmodule_init(begin);\n\
+             MODULE_LICENSE(\"GPL\");\n",
+        );
+        write("second.c", "#include \"own.h\"\nint second(void) { return 0; }\n");
+        let made = || {
+            let mut make = Command::new("make");
+            make.arg("-C").arg(&build).arg(format!("M={}", place.path().display()));
+            make.arg("modules").output().is_ok_and(|made| made.status.success())
+        };
+        if !made() {
+            treering_testkit::skip("the build system of the kernel makes no module here");
+            return;
+        }
+        let is_stale = || TreeTimes::new(&build).is_stale(&place.path().join("pair.ko"));
+        assert!(!is_stale());
+        write("own.h", "int second(void);\nenum { NEW };\n");
+        assert!(is_stale());
+        assert!(made() && !is_stale());
     }
 
     #[test]

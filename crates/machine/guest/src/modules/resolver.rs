@@ -123,7 +123,8 @@ impl<'k> ModuleResolver<'k> {
         }
         if information.layout.zip(self.kernel.layout).is_some_and(|(own, all)| own != all) {
             let (kernel, module) = (self.kernel.release.clone(), name.to_owned());
-            let error = GuestError::OtherBuild { kernel, module };
+            let built_for = information.built_for().unwrap_or_default().to_owned();
+            let error = GuestError::OtherBuild { kernel, module, built_for };
             return if is_required { Err(error) } else { Ok(self.leave_out(name)) };
         }
         self.add_wanted_before(name, information)?;
