@@ -91,8 +91,8 @@ impl<'a> PullingRepository<'a> {
             .hint("git says why above; the repository must be complete, and there must be space"))
     }
 
-    /// Pulls a commit. Returns the changes in the order in which git makes them: objects first, then
-    /// the tree, which is given, then index, references and logs.
+    /// Pulls a commit. Returns the changes in the order in which git makes them: objects first,
+    /// then the tree, which is given, then index, references and logs.
     pub(super) fn pull(
         &mut self,
         commit: &[u8],
