@@ -97,8 +97,8 @@ impl ParsedRun {
         }
     }
 
-    /// True for the line of a phase that this run has had with the same figures: the shell's version
-    /// printed each as it ended, and all of them once more before the score.
+    /// True for the line of a phase that this run has had with the same figures: the shell's
+    /// version printed each as it ended, and all of them once more before the score.
     pub(super) fn is_repeated(&self, parsed: &OutputLine) -> bool {
         matches!(parsed, OutputLine::Phase(phase) if self.has_said(phase))
     }
