@@ -142,7 +142,7 @@ fn large(run: &mut ParsedRun, text: &str) -> Option<usize> {
     Some(latencies(run, &tests, text, end, row.len()))
 }
 
-/// Parses a further row of the large file, as bon_csv2txt prints one for each line that it is given.
+/// Parses a further row of the large file: bon_csv2txt prints one for each line that it is given.
 fn further(run: &mut ParsedRun, text: &str) -> Option<usize> {
     let row_words: Vec<(&str, usize)> =
         words(row(text)).take(NAME_WORDS_MOST + 1 + 2 * FILES).collect();

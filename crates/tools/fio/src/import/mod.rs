@@ -49,7 +49,12 @@ struct ParsedRun {
 const SHARE: &str = "the share of the group's bandwidth follows from the rates";
 
 /// Numbers that are not stored, with the reason.
-const KNOWN_TEXT: [KnownText; 10] = [
+const KNOWN_TEXT: [KnownText; 11] = [
+    KnownText {
+        line: "",
+        numbers: LeftOutNumbers::Named(&["N", "bw_samples", "iops_samples", "job_runtime"]),
+        why: "how many values a figure is of, and the times of all clones together",
+    },
     KnownText { line: "3;fio-", numbers: LeftOutNumbers::Fields(&[43, 84]), why: SHARE },
     KnownText { line: "4;fio-", numbers: LeftOutNumbers::Fields(&[43, 84, 125]), why: SHARE },
     KnownText { line: "5;fio-", numbers: LeftOutNumbers::Fields(&[43, 90, 137]), why: SHARE },

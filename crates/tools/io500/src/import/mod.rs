@@ -64,7 +64,7 @@ impl Importer for Io500Importer {
             Some(OutputLine::Section(name)) => name == "run" && is_head(log, at + 1),
             Some(OutputLine::Value(key, value)) => {
                 let is_named = key == "version" && value.starts_with("io500");
-                is_named || (key == "version" && value.is_empty() && is_head(log, at))
+                is_named || (key == "version" && is_head(log, at))
             }
             // The shell's first phase; its summary has no line before it.
             Some(OutputLine::Phase(phase)) => phase.name == FIRST && is_of_shell(log.line(at)),
@@ -99,8 +99,8 @@ impl Importer for Io500Importer {
     }
 }
 
-/// True if the lines from here are the head of a long result: its version, and at least one more
-/// of its keys. The version may be empty.
+/// True if the lines from here are the head of a long result: its version, and at least two more
+/// of its keys. The version may be empty, or a name that somebody gave to a build of their own.
 fn is_head(log: &Log<'_>, at: usize) -> bool {
     let keys = (at..log.len().min(at + HEAD_LINES)).filter_map(|next| match line(log.line(next)) {
         Some(OutputLine::Value(key, value)) => Some((key, value)),
@@ -110,7 +110,7 @@ fn is_head(log: &Log<'_>, at: usize) -> bool {
     for (key, value) in keys {
         match key.as_str() {
             "version" if value.starts_with("io500") => return true,
-            "version" => has_version = value.is_empty(),
+            "version" => has_version = true,
             "config-hash" | "result-dir" | "mode" | "procs" => others += 1,
             _ => {}
         }

@@ -97,8 +97,8 @@ impl ParsedRun {
         }
     }
 
-    /// True for the line of a phase that this run has had with the same figures: the shell's version
-    /// printed each as it ended, and all of them once more before the score.
+    /// True for the line of a phase that this run has had with the same figures: the shell's
+    /// version printed each as it ended, and all of them once more before the score.
     pub(super) fn is_repeated(&self, parsed: &OutputLine) -> bool {
         matches!(parsed, OutputLine::Phase(phase) if self.has_said(phase))
     }
@@ -320,7 +320,12 @@ impl ParsedRun {
             self.add_scores(&mut trial, &phases, at, &scores);
         }
         let version = self.version.as_deref().filter(|version| !version.is_empty());
-        trial.fact(IMPORT_FACT, version.unwrap_or(TOOL));
+        let tool = match version {
+            Some(version) if version.starts_with(TOOL) => version.to_owned(),
+            Some(version) => format!("{TOOL} {version}"),
+            None => TOOL.to_owned(),
+        };
+        trial.fact(IMPORT_FACT, tool);
         if !invalid.is_empty() {
             trial.fact(INVALID_FACT, invalid.join(", "));
         }

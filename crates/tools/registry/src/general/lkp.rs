@@ -126,7 +126,7 @@ fn commits(log: &Log<'_>, at: usize, heading: usize) -> Vec<String> {
     let name = |line: &str| match line.split_once(' ') {
         // A subject in brackets follows the name, or a remark.
         Some((first, _)) if is_commit(first) => first.to_owned(),
-        _ => line.split_once(" (").map_or(line, |(name, _)| name).to_owned(),
+        _ => line.split_once(" (\"").map_or(line, |(name, _)| name).to_owned(),
     };
     named.map(name).collect()
 }

@@ -59,7 +59,7 @@ fn each_run_is_a_trial_under_its_purpose() {
     assert_eq!(version.value, "6.10.0");
     let of_fio: Vec<(&str, f64, Unit)> =
         trials[0].metrics.iter().map(|it| (it.name.as_str(), it.value, it.unit)).collect();
-    let rate = ("write_bw_bytes", 100.0, Unit::MibPerSecond);
+    let rate = ("write_bw", 100.0, Unit::MibPerSecond);
     assert_eq!(of_fio, [rate, ("write_clat_ns_p99", 350_000.0, Unit::Nanoseconds)]);
     let traced = trials[1].metrics.iter().find(|it| it.name == "btrfs_sync_log_ns_mean").unwrap();
     assert_eq!((traced.value, traced.better), (15000.5, BetterDirection::Lower));

@@ -188,6 +188,12 @@ fn a_result_of_a_program_without_a_version_is_read() {
     }
     // Two such results in one file are two trials.
     assert_eq!(import(format!("{long}{long}").as_bytes()).found.len(), 2);
+    // Somebody's own name for the version.
+    let own = RESULT.replace(" io500-sc99_v1", " dev-17-gd9f8a84");
+    for text in [own.as_str(), own.strip_prefix("[run]\nprocs           = 4\n").unwrap()] {
+        let imported = import(text.as_bytes());
+        assert_eq!(fact(only(&imported), "import.tool"), Some("io500 dev-17-gd9f8a84"), "{text}");
+    }
     // A section of this name alone is nobody's.
     assert!(import(b"[run]\nversion = \nname = x\n").found.is_empty());
 }

@@ -74,6 +74,38 @@ fn a_cost_that_rose_in_a_regression_is_better_the_lower() {
 }
 
 #[test]
+fn own_tables_keep_brackets_in_the_names_of_their_sides() {
+    let text = MAIL.replace("1111111111 (\"xfs: before\")", "xfs (noatime)");
+    let text = text.replace("2222222222 (\"xfs: after (really)\")", "xfs (relatime)");
+    let imported = import(text.as_bytes());
+    let names: Vec<&str> = trials(&imported).iter().map(|trial| trial.name.as_str()).collect();
+    assert_eq!(names, ["xfs (noatime)", "xfs (relatime)"]);
+}
+
+#[test]
+fn tables_of_older_mails_have_no_line_of_commits() {
+    let text = "\
+tests: 1
+testcase/path_params/tbox_group/run: fsmark/performance-1SSD/lkp-a
+
+1111111111aaaaaa  2222222222bbbbbbbbbbbbbbbbb
+----------------  --------------------------
+         %stddev      change         %stddev
+             \\          |                \\
+       233                         230        fsmark.files_per_sec
+     20902 +-  5%       186%      59731 +-  5%  fsmark.time.involuntary_context_switches
+     10903 +- 99%     -1e+04        148 +-  5%  latency_stats.max
+";
+    let imported = import(text.as_bytes());
+    assert_eq!(imported.remarks, []);
+    let trials = trials(&imported);
+    let rate = trials[1].metrics.iter().find(|it| it.name == "fsmark.files_per_sec").unwrap();
+    assert_eq!((rate.value, rate.primary), (230.0, true));
+    assert_eq!(metric(trials[1], "latency_stats.max").value, 148.0);
+    assert_eq!(metric(trials[0], "latency_stats.max deviation").value, 99.0);
+}
+
+#[test]
 fn a_table_of_three_commits_is_refused_with_its_line() {
     let text = MAIL.replace("  2222222222 (", "  3333333333 (\"x\")\n  2222222222 (");
     let imported = import(text.as_bytes());

@@ -52,7 +52,7 @@ pub(crate) enum DatabaseError {
     #[error("this database cannot be read: {0}")]
     Refused(#[from] rusqlite::Error),
     /// It is too large.
-    #[error("a database of fsperf has at most {} MiB, and its tables {ROWS_MOST} rows", BYTES_MOST >> 20)]
+    #[error("a database of fsperf has at most {} MiB and {ROWS_MOST} rows", BYTES_MOST >> 20)]
     TooLarge,
     /// It is a store of treering.
     #[error("a store of treering: `treering store merge` takes over its trials")]

@@ -31,14 +31,14 @@ pub(super) const TABLES: [(TableKind, &str, &str); 8] = [
     (TableKind::Mounts, "mount_timings", "mount"),
 ];
 
-/// Endings of names, with the unit and the factor to it.
-const UNITS: [(&str, Unit, f64); 6] = [
-    ("_bw_bytes", Unit::MibPerSecond, 1.0 / MIB),
-    ("_bytes", Unit::Bytes, 1.0),
-    ("_kbytes", Unit::Bytes, 1024.0),
-    ("_iops", Unit::OpsPerSecond, 1.0),
-    ("_ms", Unit::Nanoseconds, 1e6),
-    ("_ns", Unit::Nanoseconds, 1.0),
+/// Endings of names, those of the metric in their place, its unit, and the factor to it.
+const UNITS: [(&str, &str, Unit, f64); 6] = [
+    ("_bw_bytes", "_bw", Unit::MibPerSecond, 1.0 / MIB),
+    ("_bytes", "_bytes", Unit::Bytes, 1.0),
+    ("_kbytes", "_bytes", Unit::Bytes, 1024.0),
+    ("_iops", "_iops", Unit::OpsPerSecond, 1.0),
+    ("_ms", "_ns", Unit::Nanoseconds, 1e6),
+    ("_ns", "_ns", Unit::Nanoseconds, 1.0),
 ];
 
 impl TableKind {
@@ -67,8 +67,8 @@ impl TableKind {
             (_, name) => {
                 let known = UNITS.iter().find(|(ending, ..)| name.ends_with(ending));
                 // The requests of a device are those of the whole run.
-                let known = known.filter(|(_, unit, _)| !is_count(unit));
-                known.map_or((Unit::Count, 1.0), |(_, unit, factor)| (*unit, *factor))
+                let known = known.filter(|(.., unit, _)| !is_count(unit));
+                known.map_or((Unit::Count, 1.0), |(.., unit, factor)| (*unit, *factor))
             }
         }
     }
@@ -84,7 +84,7 @@ impl TableKind {
     }
 }
 
-/// Metric of a column, under the name that fsperf gives it; `None` for a zero or what is no value.
+/// Metric of a column, under fsperf's name with its own unit; `None` for a zero or no value.
 pub(super) fn named(
     table: TableKind,
     function: Option<&str>,
@@ -102,9 +102,13 @@ pub(super) fn named(
     } else {
         BetterDirection::Lower
     };
+    let named = UNITS.iter().find_map(|(ending, own, ..)| {
+        column.strip_suffix(ending).map(|stem| format!("{stem}{own}"))
+    });
+    let own = named.unwrap_or_else(|| column.to_owned());
     let name = match function {
-        Some(function) => format!("{function}_{column}"),
-        None => column.to_owned(),
+        Some(function) => format!("{function}_{own}"),
+        None => own,
     };
     let metric = command::named_by_user(&name, value, unit, better);
     Some(metric.primary_if(table.decides(column)))
@@ -136,6 +140,12 @@ mod tests {
             assert_eq!((metric.unit, metric.better), (unit, better), "{column}");
             assert_eq!((metric.value, metric.primary), (value, decides), "{column}");
         }
+        for (column, name) in [("write_bw_bytes", "write_bw"), ("read_io_kbytes", "read_io_bytes")]
+        {
+            assert_eq!(named(TableKind::Fio, None, column, 1.0).unwrap().name, name);
+        }
+        let commits = named(TableKind::Commits, None, "avg_commit_ms", 12.5).unwrap();
+        assert_eq!(commits.name, "avg_commit_ns");
         let traced = named(TableKind::Latency, Some("btrfs_sync_file"), "ns_mean", 5.0).unwrap();
         assert_eq!(traced.name, "btrfs_sync_file_ns_mean");
         assert_eq!(named(TableKind::Fio, None, "write_iops", 0.0), None);

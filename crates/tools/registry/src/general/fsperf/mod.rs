@@ -16,7 +16,7 @@ use treering_kit::import::log::{Log, without_control_characters};
 use treering_kit::import::number::{moment_unix_ms, nanoseconds};
 use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
 use treering_kit::import::{Importer, ParsedOutputs, Remark, TrialConsumer};
-use treering_model::{VARIANT_FACT, VERSION_FACT};
+use treering_model::{Metric, VARIANT_FACT, VERSION_FACT};
 
 use metric::{TableKind, named};
 
@@ -161,10 +161,16 @@ fn trial(run: RunLine) -> ForeignTrial {
         *number += 1;
         let Some(table) = TableKind::named(&row.table) else { continue };
         let function = row.function.as_deref().map(&text);
+        let before = trial.metrics.len();
         for (column, value) in &row.values {
             // A zero is what fsperf writes for what was not measured.
             let Some(metric) = named(table, function.as_deref(), column, *value) else { continue };
-            let is_taken = trial.metrics.iter().any(|other| other.name == metric.name);
+            let has = |others: &[Metric]| others.iter().any(|other| other.name == metric.name);
+            // The same amount may also stand there in kilobytes.
+            if has(&trial.metrics[before..]) {
+                continue;
+            }
+            let is_taken = has(&trial.metrics);
             let mut metric = metric;
             if is_taken {
                 metric.name = format!("{} {number} {}", table.title(), metric.name);
