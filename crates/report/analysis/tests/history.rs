@@ -6,7 +6,8 @@ use std::convert::Infallible;
 
 use treering_analysis::compare::Gate;
 use treering_analysis::history::{
-    ADJACENT_TRIALS_MAX, DatedTrial, History, HistoryGate, HistoryTerms, KnownChange, explain, history,
+    ADJACENT_TRIALS_MAX, DatedTrial, History, HistoryGate, HistoryTerms, KnownChange, explain,
+    history,
 };
 use treering_model::{
     Acknowledgement, Annotation, AnnotationKind, BetterDirection, Ending, Fact, Metric, RunMode,
