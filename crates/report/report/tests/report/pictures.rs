@@ -164,6 +164,7 @@ fn a_slow_trend_is_told_with_its_interval() {
     let page = html(&history::page(&history, &view));
     let said =
         "slowly worse since day, point by point (+19 % over 20 points, interval +15 % to +23 %).";
+    let page = page.replace('\u{a0}', " ");
     assert!(page.contains(said) && !page.contains("No change of level"), "{page}");
 }
 
