@@ -10,8 +10,8 @@ use treering_age::{
     AgeWorkload, MeasuredDirectory, MeasuredTree, ResumedAging, measured_profile, profile_text,
     profiles, steps_of,
 };
-use treering_conduct::{PullTerms, extract_history};
 use treering_conduct::trial::TrialOutcome;
+use treering_conduct::{PullTerms, extract_history};
 use treering_lab::OwnedDirectory;
 use treering_model::nearest::suggestion;
 use treering_model::{Ending, KEPT_TREES_FACT, Trial};

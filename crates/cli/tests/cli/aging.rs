@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 
 use treering_model::{CautionCode, Ending, Trial};
 use treering_store::{Access, Filter, Store};
-use treering_testkit::{FinishedCommand, LoopFs, Program, require_loop_fs, require_root, temp_dir, tree_of};
+use treering_testkit::{
+    FinishedCommand, LoopFs, Program, require_loop_fs, require_root, temp_dir, tree_of,
+};
 
 use crate::program;
 use crate::trial::last;

@@ -91,8 +91,8 @@ impl<'a> PullingRepository<'a> {
             .hint("git says why above; the repository must be complete, and there must be space"))
     }
 
-    /// Pulls a commit. Returns the changes in the order in which git makes them: objects first, then
-    /// the tree, which is given, then index, references and logs.
+    /// Pulls a commit. Returns the changes in the order in which git makes them: objects first,
+    /// then the tree, which is given, then index, references and logs.
     pub(super) fn pull(
         &mut self,
         commit: &[u8],
@@ -213,9 +213,9 @@ fn is_constant(path: &[u8]) -> bool {
 /// Change that led to a file's new state. Git appends to logs, and writes any other file under
 /// another name before it renames it; packs and commit graphs reach the disk before that.
 fn written(path: Vec<u8>, old: Option<&FileState>, new: &FileState) -> CommitChange {
-    let is_synced = path.strip_prefix(OBJECTS).is_some_and(|name| {
-        name.starts_with(b"pack/") || name.starts_with(b"info/commit-graph")
-    });
+    let is_synced = path
+        .strip_prefix(OBJECTS)
+        .is_some_and(|name| name.starts_with(b"pack/") || name.starts_with(b"info/commit-graph"));
     match old {
         _ if is_synced => CommitChange::ReplaceSynced(new.bytes, path),
         Some(old) if old.inode == new.inode && old.bytes < new.bytes => {

@@ -223,7 +223,10 @@ fn rows_of_a_tree_that_cannot_be_are_refused_with_their_number() {
         (format!("{top}, {{ in = 0, directories = {} }}", u64::MAX >> 1), "directories: not 1 to"),
         ("{ directories = 1, files = { 32 = 1 } }".to_owned(), "age '32'"),
         ("{ directories = 1, files = { 03 = 1 } }".to_owned(), "age '03'"),
-        (format!("{{ directories = 1, files = {{ 3 = {} }} }}", i64::MAX), "more than 1099511627776"),
+        (
+            format!("{{ directories = 1, files = {{ 3 = {} }} }}", i64::MAX),
+            "more than 1099511627776",
+        ),
         (format!("{top}, {}", (0..65).map(below).collect::<String>()), "deeper than 64"),
         (format!("{top}, {}", "{ in = 0, directories = 1 }, ".repeat(2000)), "more than 2000"),
     ] {
