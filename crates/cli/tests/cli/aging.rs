@@ -552,7 +552,8 @@ fn a_history_with_git_leaves_what_pulls_with_collected_garbage_leave() {
     for name in ["source", "target", "tmp"] {
         fs::create_dir(at(name)).unwrap();
     }
-    repository(&at("source"), 30);
+    // So many commits have two objects in `objects/17`, from which git estimates all loose ones.
+    repository(&at("source"), 85);
     let (file, source, target) = (at("history"), at("source"), at("target"));
     let [file, source, target] = [&file, &source, &target].map(|path| path.to_str().unwrap());
     let words = ["age", "extract", source, "-o", file, "--with-git", "--gc-auto", "100"];
@@ -563,7 +564,7 @@ fn a_history_with_git_leaves_what_pulls_with_collected_garbage_leave() {
     let words = ["age", target, "-p", "source-history", "--history", file, "--quiet"];
     program.run(words.iter().chain(&["--fast-forward"])).ends_with(2).complains("--fast-forward");
     program.run(words).ends_with(0);
-    assert_eq!(last(&program).fact("age.operations"), Some("36"));
+    assert_eq!(last(&program).fact("age.operations"), Some("91"));
     // The same pulls, by git.
     let settings = "[gc]\nauto = 100\nautoDetach = false\n[maintenance]\nautoDetach = false\n\
                     [pack]\nthreads = 1\n[user]\nname = treering\nemail = treering@localhost\n";
@@ -585,8 +586,8 @@ fn a_history_with_git_leaves_what_pulls_with_collected_garbage_leave() {
     let wanted: BTreeMap<_, _> =
         tree_of(&pulled).into_iter().filter(|(path, _)| path != "link").collect();
     let existing: BTreeMap<_, _> = tree_of(&Path::new(target).join("age-0")).into_iter().collect();
-    assert!(wanted.keys().any(|path| path.ends_with(".pack")), "{wanted:?}");
-    assert!(wanted.keys().any(|path| path.starts_with(".git/objects/0")), "{wanted:?}");
+    assert!(wanted.keys().any(|path| path.ends_with(".pack")), "no garbage was collected");
+    assert!(wanted.keys().any(|path| path.starts_with(".git/objects/0")), "no loose objects");
     assert_eq!(existing, wanted);
 }
 
