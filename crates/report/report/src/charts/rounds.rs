@@ -170,9 +170,10 @@ fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
     let variants = rounds.variants.len();
     // Values in ns or bytes are formatted with a unit that suits their size.
     let text = |value: f64| {
-        let number = match rounds.has_short_times() {
-            true => Number::span(value),
-            false => Number::measured(value, rounds.unit),
+        let number = if rounds.has_short_times() {
+            Number::span(value)
+        } else {
+            Number::measured(value, rounds.unit)
         };
         number.style.scales().then(|| trimmed(&number.text()))
     };
