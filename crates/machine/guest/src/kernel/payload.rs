@@ -185,12 +185,13 @@ mod tests {
 
     /// Image with this packed kernel.
     fn image(packed: &[u8], unpacked_bytes: usize) -> Vec<u8> {
+        let number = |size: usize| u32::try_from(size).unwrap();
         let mut image = boot_image("6.1 (a@b) #1");
         image[0x1f1] = 4;
         image[0x206..0x208].copy_from_slice(&0x20f_u16.to_le_bytes());
-        image[0x24c..0x250].copy_from_slice(&(packed.len() as u32 + 4).to_le_bytes());
+        image[0x24c..0x250].copy_from_slice(&(number(packed.len()) + 4).to_le_bytes());
         image.extend(packed);
-        image.extend((unpacked_bytes as u32).to_le_bytes());
+        image.extend(number(unpacked_bytes).to_le_bytes());
         image
     }
 
