@@ -55,8 +55,16 @@ impl OutputLine {
 }
 
 /// Beginnings of lines between the results of the shell's version.
-const PROGRESS: [&str; 7] =
-    ["[Starting] ", "[Exec] ", "[Results] ", "[Skipping] ", "[Leaving] ", "[Summary] ", "[FIND] "];
+const PROGRESS: [&str; 8] = [
+    "[Starting] ",
+    "[Exec] ",
+    "[EXEC] ",
+    "[Results] ",
+    "[Skipping] ",
+    "[Leaving] ",
+    "[Summary] ",
+    "[FIND] ",
+];
 
 /// Parses a line; `None` for a foreign one.
 pub(super) fn line(text: &str) -> Option<OutputLine> {
@@ -72,7 +80,8 @@ pub(super) fn line(text: &str) -> Option<OutputLine> {
     if PROGRESS.iter().any(|begin| text.starts_with(begin)) {
         return Some(OutputLine::Progress);
     }
-    if let Some(why) = text.strip_prefix("ERROR INVALID ") {
+    let warning = text.strip_prefix("[Warning] ");
+    if let Some(why) = text.strip_prefix("ERROR INVALID ").or(warning) {
         return Some(OutputLine::Invalid(why.trim().to_owned()));
     }
     if let Some(comment) = text.strip_prefix(';') {
@@ -235,6 +244,14 @@ mod tests {
         let Some(OutputLine::Phase(phase)) = line(text) else { panic!("{text}") };
         assert_eq!((phase.name.as_str(), phase.value), ("mdtest-easy-stat", 80.907));
         assert!(phase.rounding > 6e-6 && phase.rounding < 7e-6);
+    }
+
+    #[test]
+    fn warnings_of_the_shell_are_reasons() {
+        let why = "This cannot be official score. The runtime of 299.1 seconds is below 5 minutes";
+        let wanted = OutputLine::Invalid(why.to_owned());
+        assert_eq!(line(&format!("[Warning] {why}")), Some(wanted));
+        assert_eq!(line("[EXEC] mpirun -np 4 find"), Some(OutputLine::Progress));
     }
 
     #[test]

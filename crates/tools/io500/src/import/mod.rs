@@ -25,7 +25,12 @@ const TOOL: &str = "io500";
 const HEAD_LINES: usize = 8;
 
 /// Numbers that are not stored, with the reason.
-const KNOWN_TEXT: [KnownText; 5] = [
+const KNOWN_TEXT: [KnownText; 6] = [
+    KnownText {
+        line: "[EXEC] ",
+        numbers: LeftOutNumbers::All,
+        why: "the command line of find, between the results of the shell's version",
+    },
     KnownText {
         line: "+",
         numbers: LeftOutNumbers::At(is_traced),
