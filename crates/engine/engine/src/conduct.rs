@@ -338,8 +338,7 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
         self.world.map_or(0..total_tasks, |world| world.share(total_tasks))
     }
 
-    /// Creates missing workers with these numbers. What they need is allocated here, but for the
-    /// samples of their calls.
+    /// Creates missing workers with these numbers, with all but the samples of their calls.
     fn create_workers(&mut self, numbers: Range<usize>) -> Result<(), EngineError> {
         for worker in numbers {
             let at = self.workers.partition_point(|hired| hired.number < worker);
@@ -521,8 +520,7 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
         let halting = StopConditions { stop: self.stop, finishes };
         let start = side_by_side.start;
         let timer = group.time_limit.as_ref().map(DeadlineTimer::begin).transpose();
-        let wanted = own.len();
-        let _timer = timer.map_err(|source| cannot_start(0, wanted, source))?;
+        let _timer = timer.map_err(|source| cannot_start(0, own.len(), source))?;
         let first = self.workers.partition_point(|worker| worker.number < own.start);
         // A rank is a process already.
         let is_process = own.len() == 1 && self.world.is_some();
@@ -532,9 +530,7 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
         let begins_ns = self.begins_ns.take().unwrap_or(0);
         let stopped_max = self.options.stopped_max;
         let work = || {
-            if !forks {
-                workers.iter_mut().for_each(|worker| worker.recorder.prepare());
-            }
+            workers.iter_mut().filter(|_| !forks).for_each(|worker| worker.recorder.prepare());
             // As late as can be: what it takes to come here is not the same at all ranks.
             wait_until(begins_ns);
             match tasks {

@@ -82,6 +82,16 @@ impl MemoryCaller {
         self.files[usize::from(file.0)].as_mut().ok_or(Errno::BADF)
     }
 
+    fn add_entry(
+        &self,
+        tree: &mut Tree,
+        (at, name): (DirSlot, &CStr),
+        kind: EntryKind,
+    ) -> Result<(), Errno> {
+        tree.add_new(self.dir(at)?, single(name)?, kind)?;
+        Ok(())
+    }
+
     fn attempt(&mut self, tree: &mut Tree, call: &Call<'_>) -> Result<CallReply, Errno> {
         match *call {
             Call::OpenDir { at, path, into } => {
@@ -94,7 +104,11 @@ impl MemoryCaller {
             }
             Call::ReadDir { dir } => return self.read_dir(tree, dir),
             Call::MakeDir { at, name } | Call::MakePrivateDir { at, name } => {
-                tree.add_new(self.dir(at)?, single(name)?, EntryKind::Directory)?;
+                self.add_entry(tree, (at, name), EntryKind::Directory)?;
+            }
+            Call::MakeNode { at, name } => self.add_entry(tree, (at, name), EntryKind::File)?,
+            Call::Symlink { at, name, .. } => {
+                self.add_entry(tree, (at, name), EntryKind::Other)?;
             }
             Call::MakeAgain { dir } => {
                 self.dir(dir)?;
@@ -129,12 +143,6 @@ impl MemoryCaller {
             }
             Call::Link { at, from, to_at, to } => {
                 tree.link(self.dir(at)?, single(from)?, self.dir(to_at)?, single(to)?)?;
-            }
-            Call::MakeNode { at, name } => {
-                tree.add_new(self.dir(at)?, single(name)?, EntryKind::File)?;
-            }
-            Call::Symlink { at, name, .. } => {
-                tree.add_new(self.dir(at)?, single(name)?, EntryKind::Other)?;
             }
             // As on a filesystem without extended attributes.
             Call::GetXattr { .. } | Call::GetFileXattr { .. } | Call::SetFileXattr { .. } => {

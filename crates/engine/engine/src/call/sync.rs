@@ -19,12 +19,13 @@ use treering_script::{
 };
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FileMapping, FileType, FilesystemFacts, IoPath, OpenHow,
-    advise, allocate, attributes, close, device_bytes, fd_path, file_xattr, filesystem_facts,
-    forget, link, lock_range, make_dir, make_existing_dir, make_node, make_private_dir,
-    open_block_device, open_dir, open_file, punch, read, read_at, read_entries, read_vector,
-    read_vector_at, remove_dir, rename, reopen_dir, seek_to, seek_to_end, set_file_xattr,
-    set_times, stat, symlink, sync_data, sync_file, sync_filesystem, sync_machine, sync_range,
-    truncate, unlink, write, write_at, write_both, write_both_at, write_vector_at, xattr,
+    PageBuffer, advise, allocate, attributes, close, device_bytes, fd_path, file_xattr,
+    filesystem_facts, forget, link, lock_range, make_dir, make_existing_dir, make_node,
+    make_private_dir, open_block_device, open_dir, open_file, punch, read, read_at, read_entries,
+    read_vector, read_vector_at, remove_dir, rename, reopen_dir, seek_to, seek_to_end,
+    set_file_xattr, set_times, stat, symlink, sync_data, sync_file, sync_filesystem, sync_machine,
+    sync_range, truncate, unlink, write, write_at, write_both, write_both_at, write_vector_at,
+    xattr,
 };
 
 use crate::call::buffered::{OpenFiles, attempt_buffered, is_buffered};
@@ -36,7 +37,6 @@ use crate::call::whole::whole;
 use crate::call::whole_paths::{PathOutcome, WholePaths};
 use crate::places::manifest::{TreeManifest, announce, identify};
 use crate::{CallReply, Caller, LARGEST_CALL_BYTES, Payload};
-use treering_sys::PageBuffer;
 
 /// Buffer size for one `getdents64` call in bytes, the same as in glibc.
 const ENTRY_BYTES: usize = 32 * 1024;
@@ -209,9 +209,8 @@ impl SyncCaller {
             }
             Call::OpenRoot { root, into } => self.open_root(root, into)?,
             Call::Statfs { dir } => {
-                return Ok(CallReply::once(CallResult::Room(room(&filesystem_facts(
-                    self.dir(dir)?,
-                )?))));
+                let facts = filesystem_facts(self.dir(dir)?)?;
+                return Ok(CallReply::once(CallResult::Room(room(&facts))));
             }
             Call::Pause { ns } => sleep(Duration::from_nanos(ns)),
             Call::Await { signal, seen, ns } => signal.wait(seen, Duration::from_nanos(ns)),
