@@ -1,7 +1,7 @@
 //! Command lines of ior in the declared form of its options: names of the original and of its
 //! earlier versions.
 
-use treering_kit::option_words::OptionNames;
+use treering_kit::imitation::option_words::OptionNames;
 
 use super::options::MANIFEST;
 

@@ -47,23 +47,9 @@ macro_rules! imitation {
     };
 }
 
+pub mod option_words;
+
 use treering_script::{ConfigError, Job};
 
 /// Created job, or the error in its settings.
 pub type JobResult = Result<Box<dyn Job>, ConfigError>;
-
-/// Converts a long option of mdtest or ior, such as `--dataPacketType`, to the spelling with
-/// dashes.
-pub fn with_dashes(word: String) -> String {
-    let Some(tail) = word.strip_prefix("--") else { return word };
-    let (name, value) = tail.find('=').map_or((tail, ""), |at| tail.split_at(at));
-    let mut dashed = "--".to_owned();
-    for letter in name.chars() {
-        if letter.is_ascii_uppercase() {
-            dashed.push('-');
-        }
-        dashed.push(letter.to_ascii_lowercase());
-    }
-    // This is the only abbreviation among the options.
-    dashed.replace("-c-s-v", "-csv") + value
-}

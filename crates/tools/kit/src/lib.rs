@@ -13,7 +13,6 @@ pub mod imitation;
 pub mod import;
 pub mod occupied;
 pub mod op_times;
-pub mod option_words;
 pub mod outline;
 pub mod packet;
 pub mod parted;

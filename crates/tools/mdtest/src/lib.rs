@@ -29,7 +29,7 @@ use treering_script::{
 
 use job::TestJob;
 use treering_kit::imitation::JobResult;
-use treering_kit::option_words::OptionNames;
+use treering_kit::imitation::option_words::OptionNames;
 
 /// The line of mdtest in the registry.
 pub const TOOL: treering_kit::Tool =

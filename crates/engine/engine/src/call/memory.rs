@@ -130,11 +130,8 @@ impl MemoryCaller {
             Call::Link { at, from, to_at, to } => {
                 tree.link(self.dir(at)?, single(from)?, self.dir(to_at)?, single(to)?)?;
             }
-            Call::MakeNode { at, name } => {
-                tree.add_new(self.dir(at)?, single(name)?, EntryKind::File)?;
-            }
-            Call::Symlink { at, name, .. } => {
-                tree.add_new(self.dir(at)?, single(name)?, EntryKind::Other)?;
+            Call::MakeNode { at, name } | Call::Symlink { at, name, .. } => {
+                tree.add_new(self.dir(at)?, single(name)?, made_kind(call))?;
             }
             // As on a filesystem without extended attributes.
             Call::GetXattr { .. } | Call::GetFileXattr { .. } | Call::SetFileXattr { .. } => {
@@ -476,5 +473,12 @@ impl Caller for MemoryCaller {
     fn close_all(&mut self) {
         self.dirs.iter_mut().skip(1).for_each(|slot| *slot = None);
         self.files.iter_mut().for_each(|slot| *slot = None);
+    }
+}
+/// Kind of the entry that a call adds which makes no directory.
+const fn made_kind(call: &Call<'_>) -> EntryKind {
+    match call {
+        Call::MakeNode { .. } => EntryKind::File,
+        _ => EntryKind::Other,
     }
 }

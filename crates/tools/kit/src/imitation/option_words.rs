@@ -4,8 +4,6 @@
 
 use treering_script::{OptionSpec, ValueKind};
 
-use crate::imitation::with_dashes;
-
 /// Names of a tool's options that are spelled otherwise in the declarations.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionNames {
@@ -160,6 +158,22 @@ impl ReadOptions<'_> {
 
 const fn takes_value(spec: &OptionSpec) -> bool {
     !matches!(spec.value, ValueKind::Flag)
+}
+
+/// Converts a long option of mdtest or ior, such as `--dataPacketType`, to the spelling with
+/// dashes.
+fn with_dashes(word: String) -> String {
+    let Some(tail) = word.strip_prefix("--") else { return word };
+    let (name, value) = tail.find('=').map_or((tail, ""), |at| tail.split_at(at));
+    let mut dashed = "--".to_owned();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() {
+            dashed.push('-');
+        }
+        dashed.push(letter.to_ascii_lowercase());
+    }
+    // This is the only abbreviation among the options.
+    dashed.replace("-c-s-v", "-csv") + value
 }
 
 /// Name, and the value behind `=`.
