@@ -338,7 +338,7 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
         self.world.map_or(0..total_tasks, |world| world.share(total_tasks))
     }
 
-    /// Creates missing workers with these numbers, with all but the samples of their calls.
+    /// Creates missing workers with these numbers, with what they need but samples of their calls.
     fn create_workers(&mut self, numbers: Range<usize>) -> Result<(), EngineError> {
         for worker in numbers {
             let at = self.workers.partition_point(|hired| hired.number < worker);
@@ -530,7 +530,6 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
         let begins_ns = self.begins_ns.take().unwrap_or(0);
         let stopped_max = self.options.stopped_max;
         let work = || {
-            workers.iter_mut().filter(|_| !forks).for_each(|worker| worker.recorder.prepare());
             // As late as can be: what it takes to come here is not the same at all ranks.
             wait_until(begins_ns);
             match tasks {

@@ -134,6 +134,12 @@ pub trait ExpectedErrors<T>: Sized {
     /// All other failures.
     fn unless_missing(self) -> Result<Option<T>, Stop>;
 
+    /// `None` if the file does not take such a request (`EINVAL`), as with direct I/O of odd sizes.
+    ///
+    /// # Errors
+    /// All other failures.
+    fn unless_refused(self) -> Result<Option<T>, Stop>;
+
     /// `Err` with the bytes that fitted if the filesystem is full (`ENOSPC`, `EDQUOT`).
     ///
     /// # Errors
@@ -155,6 +161,10 @@ impl<T> ExpectedErrors<T> for Result<T, Stop> {
 
     fn unless_missing(self) -> Result<Option<T>, Stop> {
         self.map(Some).or_else(|stop| stop.one_of(&[Errno::NOENT]).map(|_| None))
+    }
+
+    fn unless_refused(self) -> Result<Option<T>, Stop> {
+        self.map(Some).or_else(|stop| stop.one_of(&[Errno::INVAL]).map(|_| None))
     }
 
     fn unless_full(self) -> Result<Result<T, u64>, Stop> {

@@ -1,7 +1,4 @@
-//! Workloads whose two command lines share one job type, as in most tools, and are declared by a
-//! macro.
-
-pub mod option_words;
+//! Macro that declares a workload whose two command lines share one job type, as in most tools.
 
 /// Declares the workload of a folder that has its manifest in `options::MANIFEST`, its
 /// [`ClassicMode`] in `output::classic_mode`, and a job with `classic` and `native`.
@@ -49,6 +46,8 @@ macro_rules! imitation {
         }
     };
 }
+
+pub mod option_words;
 
 use treering_script::{ConfigError, Job};
 

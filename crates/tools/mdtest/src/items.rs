@@ -282,13 +282,11 @@ impl ItemScript {
             let read = io.read(FILE, data.read_bytes);
             let read = if self.shape.around.direct {
                 // As the original, which counts what a device does not take, and goes on.
-                match read.or_errno()? {
-                    Ok(read) => read,
-                    Err(_refused) => {
-                        self.counts.wrong += 1;
-                        return io.close(FILE);
-                    }
-                }
+                let Some(read) = read.unless_refused()? else {
+                    self.counts.wrong += 1;
+                    return io.close(FILE);
+                };
+                read
             } else {
                 read?
             };

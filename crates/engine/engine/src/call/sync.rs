@@ -1,6 +1,5 @@
-//! Calls to the kernel, one at a time, on the real filesystem.
-//!
-//! Directories and files are kept open in slots; a call costs itself and a few nanoseconds.
+//! Calls to the kernel, one at a time, on the real filesystem. Directories and files are kept open
+//! in slots; a call costs itself and a few nanoseconds.
 //! `treering-sys` ensures that no name leads outside the target.
 
 use std::collections::HashMap;

@@ -26,6 +26,7 @@ pub(crate) fn on_threads<C: Caller>(
         for (number, (worker, task)) in workers.iter_mut().zip(tasks).enumerate() {
             let gate = &gate;
             let work = move || {
+                worker.recorder.prepare();
                 let run = gate.pass().then(|| worker.run(task, halting))?;
                 if matches!(run.end, TaskEnd::Failed(_) | TaskEnd::Panicked(_)) {
                     stop.halt();

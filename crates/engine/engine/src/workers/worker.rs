@@ -103,6 +103,7 @@ impl<C: Caller> Worker<C> {
         self.caller.use_buffers(task.buffers.clone());
         let queue = self.caller.open_queue(task.queue);
         let paths = self.caller.by_whole_paths(task.whole_paths);
+        self.recorder.prepare();
         let before = thread_usage();
         let began_ns = monotonic_ns();
         self.caller.open_through(task.direct, task.synchronous);

@@ -160,6 +160,22 @@ const fn takes_value(spec: &OptionSpec) -> bool {
     !matches!(spec.value, ValueKind::Flag)
 }
 
+/// Converts a long option of mdtest or ior, such as `--dataPacketType`, to the spelling with
+/// dashes.
+fn with_dashes(word: String) -> String {
+    let Some(tail) = word.strip_prefix("--") else { return word };
+    let (name, value) = tail.find('=').map_or((tail, ""), |at| tail.split_at(at));
+    let mut dashed = "--".to_owned();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() {
+            dashed.push('-');
+        }
+        dashed.push(letter.to_ascii_lowercase());
+    }
+    // This is the only abbreviation among the options.
+    dashed.replace("-c-s-v", "-csv") + value
+}
+
 /// Name, and the value behind `=`.
 fn parted(word: &str) -> (&str, Option<&str>) {
     word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)))
@@ -182,22 +198,6 @@ fn number(text: &str) -> Option<i128> {
         _ => 1,
     };
     digits.parse::<i64>().ok().map(|number| i128::from(number) * unit)
-}
-
-/// Converts a long option of mdtest or ior, such as `--dataPacketType`, to the spelling with
-/// dashes.
-fn with_dashes(word: String) -> String {
-    let Some(tail) = word.strip_prefix("--") else { return word };
-    let (name, value) = tail.find('=').map_or((tail, ""), |at| tail.split_at(at));
-    let mut dashed = "--".to_owned();
-    for letter in name.chars() {
-        if letter.is_ascii_uppercase() {
-            dashed.push('-');
-        }
-        dashed.push(letter.to_ascii_lowercase());
-    }
-    // This is the only abbreviation among the options.
-    dashed.replace("-c-s-v", "-csv") + value
 }
 
 #[cfg(test)]
