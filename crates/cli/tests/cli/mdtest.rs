@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
 use treering_model::{Ending, Op};
@@ -207,8 +207,13 @@ fn commands_and_operation_files_are_supported() {
     let program = program();
     let words = "-n 3 -F -C -d there --savePerOpDataCSV=op --posix.odirect=1 -k \
                  --run-cmd-before-phase=echo>>said --run-cmd-after-phase=echo>>said";
-    let ran = classic(&program, 2, words).ends_with(0);
-    assert!(ran.stderr.contains("-k: files are created by open and close"), "{ran}");
+    classic(&program, 2, words).ends_with(0);
+    let tree_top = program.home().join("there/test-dir.0-0/mdtest_tree.0");
+    let modes: BTreeSet<u32> = fs::read_dir(tree_top)
+        .unwrap()
+        .map(|file| file.unwrap().metadata().unwrap().mode())
+        .collect();
+    assert_eq!(modes, BTreeSet::from([0o100_400]), "mknod makes files that only their owner reads");
     let operations = fs::read_to_string(program.home().join("op-File creation-00001.csv"));
     assert_eq!(operations.unwrap().lines().count(), 4);
 }

@@ -245,6 +245,8 @@ fn a_log_of_a_tool_that_is_not_read_is_refused_by_its_name() {
     let log = "\tIozone: Performance Test of File I/O\n\t        Version $Revision: 3.506 $\n";
     std::fs::write(program.home().join("iozone.log"), log).unwrap();
     let refused = program.run(["import", "iozone.log"]).ends_with(2);
-    refused.complains("iozone.log:1: results of iozone are not read").complains("supported logs");
+    refused
+        .complains("iozone.log:1: an output of iozone, which no importer reads")
+        .complains("supported logs");
     assert!(!program.data().exists(), "nothing is made");
 }
