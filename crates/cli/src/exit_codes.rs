@@ -21,7 +21,11 @@ pub(crate) const TABLE: [(u8, &str); 24] = [
          of ffsb and dbench also: the profile or the load file is wrong",
     ),
     (1, "`compare` and `report` with `--gate`: a primary metric is worse"),
-    (1, "`history` and `watch` with `--gate`: a worse level began within the newest points"),
+    (
+        1,
+        "`history` and `watch` with `--gate`: a worse level began within the newest points, or a \
+         trend for the worse goes on",
+    ),
     (1, "`run fio --check`: fio and treering differ"),
     (1, "`import --strict`: a number of an output was not stored; the message names the lines"),
     (1, "`kernel bisect-step`: the kernel of this revision is worse than the good one"),

@@ -220,23 +220,7 @@ fn disk(args: &DiskArgs) -> Result<(), Failure> {
         sleep(Duration::from_millis(100));
     }
     let counts = device.played()?.unwrap_or_default();
-    let seconds = |ns: u64| ns as f64 / 1e9;
-    let late_ns = |share| counts.late_ns_at(share).unwrap_or(0) as f64;
-    say(&format!(
-        "{} requests in {:.3} s of the disk (seeks {:.3} s, rotation {:.3} s, transfer {:.3} s)",
-        counts.requests,
-        seconds(counts.busy_ns),
-        seconds(counts.seek_ns),
-        seconds(counts.rotation_ns),
-        seconds(counts.transfer_ns),
-    ));
-    say(&format!(
-        "answers late by {:.0} µs (median), {:.0} µs (99 %), {:.2} % of that time; {:.2} s of CPU",
-        late_ns(0.5) / 1e3,
-        late_ns(0.99) / 1e3,
-        counts.late_share() * 100.0,
-        seconds(counts.cpu_ns),
-    ));
+    page::played_lines(&counts).iter().for_each(|line| say(line));
     Ok(device.release()?)
 }
 

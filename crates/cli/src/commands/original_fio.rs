@@ -3,15 +3,15 @@
 //!
 //! `classic` decides which jobs run natively, and fio's importer reads the reports.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use treering_conduct::trial::{InstalledProgram, run_installed};
-use treering_fio::{installed, native_help};
+use treering_fio::{FioCommandLine, installed, native_help};
 use treering_model::{Fact, RunMode, Trial, TrialHeader, TrialId};
 use treering_registry::{ImportedTrial, PhaseRows, import};
 
@@ -31,85 +31,19 @@ const REPORT_BYTES_MAX: u64 = 256 << 20;
 /// Version that treering answers as fio.
 const VERSION: &str = "fio-3.33";
 
-/// A command line of fio, separated from treering's own options.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct FioCommandLine {
-    words: Vec<OsString>,
-    label: String,
-    store: Option<PathBuf>,
-    no_store: bool,
-    dry_run: bool,
-}
-
-impl FioCommandLine {
-    /// Parses the words after the tool's name.
-    fn of(typed: impl Iterator<Item = OsString>) -> Self {
-        let mut parsed = Self::default();
-        let mut typed = typed;
-        while let Some(word) = typed.next() {
-            let text = word.to_str().unwrap_or_default();
-            let (name, value) = match text.split_once('=') {
-                Some((name, value)) => (name, Some(OsString::from(value))),
-                None => (text, None),
-            };
-            match name {
-                "--no-store" => parsed.no_store = true,
-                "--dry-run" => parsed.dry_run = true,
-                // This option only lists the options of treering's parser; fio has --debug=parse
-                // instead.
-                "--show-options" => {}
-                "--label" => {
-                    let value = value.or_else(|| typed.next()).unwrap_or_default();
-                    parsed.label = value.to_string_lossy().into_owned();
-                }
-                "--store" => parsed.store = value.or_else(|| typed.next()).map(PathBuf::from),
-                "--job-option" => {
-                    let mut word = OsString::from("--");
-                    word.push(value.or_else(|| typed.next()).unwrap_or_default());
-                    parsed.words.push(word);
-                }
-                _ => parsed.words.push(word),
-            }
-        }
-        parsed
-    }
-
-    /// Path of fio's report file (`--output`), if given.
-    fn output(&self) -> Option<PathBuf> {
-        let mut path = None;
-        let mut words = self.words.iter();
-        while let Some(word) = words.next() {
-            let text = word.to_str().unwrap_or_default();
-            let Some(name) = text.strip_prefix('-') else { continue };
-            let name = name.strip_prefix('-').unwrap_or(name);
-            match name.split_once('=') {
-                Some(("output", file)) => path = Some(PathBuf::from(file)),
-                None if name == "output" => path = words.next().map(PathBuf::from),
-                _ => {}
-            }
-        }
-        path
-    }
-
-    /// Answers `--cmdhelp` and `--enghelp` for natively supported options; `None` without either
-    /// option.
-    fn help(&self) -> Option<Result<ExitCode, Failure>> {
-        let mut words = self.words.iter().filter_map(|word| word.to_str());
-        let help = words.find_map(native_help)?;
-        let (text, code) = match help {
-            Ok(text) => (text, ExitCode::SUCCESS),
-            Err(error) => (error.to_string(), ExitCode::FAILURE),
-        };
-        Some(match io::stdout().lock().write_all(text.as_bytes()) {
-            Ok(()) => Ok(code),
-            Err(error) => output_failed(&error).map(|()| code),
-        })
-    }
-
-    /// True if a job file is read from standard input (`-`).
-    fn reads_input(&self) -> bool {
-        self.words.iter().any(|word| word == "-")
-    }
+/// Answers `--cmdhelp` and `--enghelp` for natively supported options; `None` without either
+/// option.
+fn help(command_line: &FioCommandLine) -> Option<Result<ExitCode, Failure>> {
+    let mut words = command_line.words.iter().filter_map(|word| word.to_str());
+    let help = words.find_map(native_help)?;
+    let (text, code) = match help {
+        Ok(text) => (text, ExitCode::SUCCESS),
+        Err(error) => (error.to_string(), ExitCode::FAILURE),
+    };
+    Some(match io::stdout().lock().write_all(text.as_bytes()) {
+        Ok(()) => Ok(code),
+        Err(error) => output_failed(&error).map(|()| code),
+    })
 }
 
 /// Prints the version of fio that treering imitates.
@@ -123,13 +57,13 @@ pub(super) fn version() -> Result<ExitCode, Failure> {
 /// Runs the command line with the installed fio. `refusal` says why it cannot run natively, and is
 /// the failure if fio is not installed. `input` holds the bytes already read from standard input.
 pub(super) fn run(refusal: Failure, input: Option<Vec<u8>>) -> Result<ExitCode, Failure> {
-    let command_line = FioCommandLine::of(classic_os_words().into_iter().skip(1));
+    let command_line = FioCommandLine::parse(classic_os_words().into_iter().skip(1));
     let installed_path = match std::env::var_os(NESTED_VARIABLE) {
         None => installed(std::env::var_os("PATH").as_deref().unwrap_or(OsStr::new(""))),
         Some(_) => None,
     };
     let Some(fio) = installed_path else {
-        return match command_line.help() {
+        return match help(&command_line) {
             Some(answered) => answered,
             None => Err(refusal.hint(NOT_INSTALLED)),
         };
@@ -219,36 +153,4 @@ fn reported(mut trial: Trial, command_line: &FioCommandLine, why: &str) -> Trial
     trial.facts.push(fact("fio.command", format!("fio {}", words.join(" "))));
     trial.facts.push(fact("fio.reason", why.to_owned()));
     trial
-}
-
-#[cfg(test)]
-mod tests {
-    use super::FioCommandLine;
-    use std::path::PathBuf;
-
-    fn parsed_line(line: &str) -> FioCommandLine {
-        FioCommandLine::of(line.split(' ').map(Into::into))
-    }
-
-    #[test]
-    fn treerings_own_options_are_not_handed_on() {
-        let line = "--label x --verify=md5 --store=s --dry-run j.fio --job-option=rw=read \
-                    --output o -";
-        let parsed_line = parsed_line(line);
-        assert_eq!(parsed_line.words, ["--verify=md5", "j.fio", "--rw=read", "--output", "o", "-"]);
-        assert_eq!(
-            (parsed_line.label.as_str(), parsed_line.dry_run, parsed_line.no_store),
-            ("x", true, false)
-        );
-        assert_eq!(parsed_line.store, Some(PathBuf::from("s")));
-        assert_eq!(parsed_line.output(), Some(PathBuf::from("o")));
-        assert!(parsed_line.reads_input());
-    }
-
-    #[test]
-    fn the_last_output_counts() {
-        assert_eq!(parsed_line("--output=a -output b").output(), Some(PathBuf::from("b")));
-        assert_eq!(parsed_line("--output-format=json j.fio").output(), None);
-        assert!(!parsed_line("j.fio").reads_input());
-    }
 }

@@ -43,7 +43,7 @@ pub use help::native_help;
 use job::FileJob;
 pub use typed::not_native;
 use with_fio::ForeignJob;
-pub use with_fio::installed;
+pub use with_fio::{FioCommandLine, installed};
 
 /// Entry of fio in the tool registry.
 pub const TOOL: treering_kit::Tool =

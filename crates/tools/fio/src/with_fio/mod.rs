@@ -3,6 +3,7 @@
 //! `relay` of the language passes the file on unchanged except for file locations. `program` asks
 //! fio for its version, `session` starts it, and `reported` converts its report.
 
+mod command_line;
 mod program;
 mod reported;
 mod session;
@@ -19,6 +20,7 @@ use super::headline::{Headline, RowTraits};
 use super::job::{FileJob, Source, refuse_leftovers};
 use super::namespace::{Namespace, directory};
 use super::options::{JOB_FILE, NATIVE};
+pub use command_line::FioCommandLine;
 pub use program::installed;
 use program::{Fio, NAME, OPTION};
 use session::ForeignSession;
