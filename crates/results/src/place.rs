@@ -11,7 +11,7 @@ use treering_conduct::{Failure, Host};
 use treering_lab::own_staging_directory;
 use treering_model::{Caution, CautionCode, Trial, TrialId};
 use treering_registry::{PhaseRows, events_of};
-use treering_store::{Access, Store, StoreError, same_filesystem};
+use treering_store::{Access, Filter, Store, StoreError, same_filesystem};
 
 use crate::staged::{StagedStore, take_over_waiting};
 use crate::store_error::{failure, open_to_write};
@@ -74,6 +74,21 @@ impl<'a> StorePlace<'a> {
             }
             Err(error) => Err(failure(&error)),
         }
+    }
+
+    /// Start time of the newest trial in ms since 1970; `None` without results. A missing store
+    /// that is named is made by the first run.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn newest_unix_ms(&self) -> Result<Option<i64>, Failure> {
+        if self.named.is_some_and(|named| !named.exists()) {
+            return Ok(None);
+        }
+        let Some(store) = self.open_to_read()? else { return Ok(None) };
+        let newest = Filter { limit: Some(1), ..Filter::default() };
+        let trials = store.trials(&newest).map_err(|error| failure(&error))?;
+        Ok(trials.first().map(|trial| trial.started_unix_ms))
     }
 
     /// Opens the destination of the results of a run in these directories.

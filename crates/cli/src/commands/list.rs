@@ -2,12 +2,11 @@
 
 use std::process::ExitCode;
 
-use treering_analysis::KnownTotals;
 use treering_report::PageOrigin;
-use treering_report::pages::trials::{TrialRow, page};
+use treering_report::pages::trials::page;
 use treering_report::pages::trials_json::TrialList;
-use treering_results::{TrialProperty, check_known};
-use treering_store::{Filter, LoadDetail, Store, StoreError, TrialState};
+use treering_results::{TrialProperty, check_known, trial_rows};
+use treering_store::Filter;
 
 use super::output;
 use super::typed::with_typed;
@@ -25,7 +24,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
     };
     let (rows, origin) = match open_to_read(&args.store)? {
         Some(store) => {
-            let (rows, origin) = rows(&store, &filter).map_err(|error| failure(&error))?;
+            let (rows, origin) = trial_rows(&store, &filter).map_err(|error| failure(&error))?;
             let asked = [
                 (TrialProperty::Workload, &filter.workload),
                 (TrialProperty::Label, &filter.label),
@@ -48,37 +47,4 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
     shown.origin(with_typed(origin));
     output::write_or_data(&shown, &TrialList::new(&rows), &args.output)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Rows of the list, and the origin of their trials.
-fn rows(store: &Store, filter: &Filter) -> Result<(Vec<TrialRow>, PageOrigin), StoreError> {
-    let summaries = store.trials(filter)?;
-    let ids: Vec<_> = summaries.iter().map(|summary| summary.trial).collect();
-    let short = store.short_ids(&ids)?;
-    let trials = store.load_many(&ids, LoadDetail::Headlines)?;
-    let origin = PageOrigin::of_ends(trials.iter());
-    let rows = summaries.into_iter().zip(short).zip(trials).map(|((summary, short_id), trial)| {
-        let ending = match summary.state {
-            TrialState::Running => None,
-            TrialState::Ended(ending) => Some(ending),
-        };
-        let tasks: u64 = trial.phases.iter().map(|phase| u64::from(phase.tasks)).sum();
-        TrialRow {
-            trial: summary.trial,
-            tasks: KnownTotals::for_trial(&trial).amount(tasks),
-            excluded: summary.excluded,
-            cell: summary.cell,
-            short_id,
-            started_unix_ms: summary.started_unix_ms,
-            workload: summary.workload,
-            mode: summary.mode,
-            label: summary.label,
-            target: summary.target,
-            ending,
-            wall_ns: summary.wall_ns,
-            phases: summary.phases,
-            metrics: trial.metrics.into_iter().filter(|metric| metric.primary).collect(),
-        }
-    });
-    Ok((rows.collect(), origin))
 }

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use treering_model::{Fact, RunMode, Trial, TrialHeader, TrialId};
+use treering_model::Fact;
 use treering_report::PageOrigin;
 
 use crate::clock;
@@ -36,13 +36,8 @@ pub(super) fn typed_again(typed: impl Iterator<Item = OsString>) -> String {
 /// Origin of a page about what this command found, rather than about stored trials: the machine by
 /// these facts, the time, and the command line.
 pub(super) fn origin_of_findings(facts: &[Fact], started_unix_ms: i64, wall_ns: u64) -> PageOrigin {
-    let beginning = TrialHeader {
-        started_unix_ms,
-        treering_version: env!("CARGO_PKG_VERSION").to_owned(),
-        ..TrialHeader::new(TrialId::new(), "", RunMode::Native)
-    };
-    let findings = Trial { facts: facts.to_vec(), wall_ns, ..Trial::new(beginning) };
-    with_typed(PageOrigin::of_trials(std::iter::once(&findings)))
+    let version = env!("CARGO_PKG_VERSION");
+    with_typed(PageOrigin::of_findings(version, facts, (started_unix_ms, wall_ns)))
 }
 
 /// Origin of a page about files: the program, the day on which it read them, and the command line.

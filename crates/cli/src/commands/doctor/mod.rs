@@ -19,7 +19,6 @@ use treering_report::pages::doctor::json::{Diagnosis, StoreFindings};
 use treering_report::pages::doctor::next::{self, IN_MEMORY, Subject};
 use treering_report::pages::doctor::page;
 use treering_report::pages::doctor::severity::worst_first;
-use treering_store::Filter;
 use treering_sys::monotonic_ns;
 
 use super::typed::origin_of_findings;
@@ -27,7 +26,7 @@ use super::{compare, lab, output};
 use crate::arguments::{DoctorArgs, StoreArgs};
 use crate::clock::trial_unix_ms;
 use crate::failure::{Failure, Kind};
-use crate::storage::{failure, place_of};
+use crate::storage::place_of;
 
 /// Examines the machine and shows the findings.
 pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
@@ -99,15 +98,8 @@ fn diagnose(args: &DoctorArgs, path: &Path, kind: &Metadata) -> Result<ExitCode,
 /// Store that commands with the same option use, with its newest trial.
 fn stored(args: &StoreArgs) -> Result<StoreFindings, Failure> {
     let place = place_of(args);
-    let path = place.path()?;
-    // A store that is named is made by the first run.
-    let opened =
-        if args.store.is_some() && !path.exists() { None } else { place.open_to_read()? };
-    let newest = Filter { limit: Some(1), ..Filter::default() };
-    let trials = opened.map(|store| store.trials(&newest)).transpose();
-    let trials = trials.map_err(|error| failure(&error))?.unwrap_or_default();
-    let newest_unix_ms = trials.first().map(|trial| trial.started_unix_ms);
-    Ok(StoreFindings { path: path.display().to_string(), newest_unix_ms })
+    let path = place.path()?.display().to_string();
+    Ok(StoreFindings { path, newest_unix_ms: place.newest_unix_ms()? })
 }
 
 /// Examines the machine, and the logs in the directory, if there is one.

@@ -1,7 +1,7 @@
 //! Origin of a page's figures, for its foot: version, machine, kernel, device, date and duration of
 //! the trials.
 
-use treering_model::{Trial, Unit};
+use treering_model::{Fact, RunMode, Trial, TrialHeader, TrialId, Unit};
 
 use super::identity::{minute, utc};
 use crate::{Number, PageOrigin};
@@ -31,6 +31,18 @@ impl PageOrigin {
             .collect();
         facts.extend(times(trials));
         Self { facts, commands: Vec::new() }
+    }
+
+    /// Creates the origin of what this version of the program found on a machine with these facts:
+    /// `times` are the start in ms since 1970 and the duration in ns.
+    pub fn of_findings(version: &str, facts: &[Fact], times: (i64, u64)) -> Self {
+        let beginning = TrialHeader {
+            started_unix_ms: times.0,
+            treering_version: version.to_owned(),
+            ..TrialHeader::new(TrialId::new(), "", RunMode::Native)
+        };
+        let findings = Trial { facts: facts.to_vec(), wall_ns: times.1, ..Trial::new(beginning) };
+        Self::of_trials(std::iter::once(&findings))
     }
 
     /// Creates the origin of figures from only the first and the last trials, so that it states

@@ -45,7 +45,8 @@ pub fn played_lines(counts: &PlayedCounts) -> [String; 2] {
     let late_us = |share| counts.late_ns_at(share).unwrap_or(0) as f64 / 1e3;
     [
         format!(
-            "{} requests in {:.3} s of the disk (seeks {:.3} s, rotation {:.3} s, transfer {:.3} s)",
+            "{} requests in {:.3} s of the disk (seeks {:.3} s, rotation {:.3} s, \
+             transfer {:.3} s)",
             counts.requests,
             seconds(counts.busy_ns),
             seconds(counts.seek_ns),
