@@ -552,7 +552,7 @@ fn a_history_with_git_leaves_what_pulls_with_collected_garbage_leave() {
     for name in ["source", "target", "tmp"] {
         fs::create_dir(at(name)).unwrap();
     }
-    // So many commits have two objects in `objects/17`, from which git estimates all loose ones.
+    // The 85 commits have two objects in `objects/17`, from which git estimates all loose ones.
     repository(&at("source"), 85);
     let (file, source, target) = (at("history"), at("source"), at("target"));
     let [file, source, target] = [&file, &source, &target].map(|path| path.to_str().unwrap());

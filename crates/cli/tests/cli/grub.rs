@@ -8,12 +8,11 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use treering_guest::Kernel;
 use treering_model::{Ending, REBOOT_KERNEL_FACT};
 use treering_testkit::{FinishedCommand, skip, temp_dir};
 
-use crate::kernels::{fact, prepared, trials};
-use crate::kexec::{Stage, system_tool};
+use crate::kernels::{fact, trials};
+use crate::kexec::{Stage, program_and_two_kernels, system_tool};
 
 /// Programs of GRUB for the machine.
 const PROGRAMS: [&str; 7] = [
@@ -150,13 +149,8 @@ fn finished(stage: &Stage<'_>, release: &str) -> (String, PathBuf) {
 
 #[test]
 fn a_machine_with_grub_on_its_disk_boots_each_trial_with_its_kernel() {
-    let Some((program, kernels)) = prepared() else { return };
-    if kernels.len() < 2 {
-        skip("there is one kernel only");
-        return;
-    }
+    let Some((program, both)) = program_and_two_kernels() else { return };
     let place = temp_dir();
-    let both = [&kernels[0], &kernels[kernels.len() - 1]].map(|path| Kernel::read(path).unwrap());
     let releases = [both[0].release.as_str(), both[1].release.as_str()];
     let Some(stage) = Stage::new(place.path(), &program, releases, 1) else { return };
     both.iter().for_each(|kernel| stage.install(kernel));

@@ -159,15 +159,21 @@ pub(crate) fn system_tool(name: &str) -> Command {
     tool
 }
 
-#[test]
-fn a_machine_that_kexecs_gives_each_trial_its_kernel_and_finishes_the_plan() {
-    let Some((program, kernels)) = prepared() else { return };
+/// The static program, and the first and the last kernel; `None` with a reason if it has no two.
+pub(crate) fn program_and_two_kernels() -> Option<(Program, [Kernel; 2])> {
+    let (program, kernels) = prepared()?;
     if kernels.len() < 2 {
         skip("there is one kernel only");
-        return;
+        return None;
     }
+    let both = [&kernels[0], &kernels[kernels.len() - 1]];
+    Some((program, both.map(|path| Kernel::read(path).unwrap())))
+}
+
+#[test]
+fn a_machine_that_kexecs_gives_each_trial_its_kernel_and_finishes_the_plan() {
+    let Some((program, both)) = program_and_two_kernels() else { return };
     let place = temp_dir();
-    let both = [&kernels[0], &kernels[kernels.len() - 1]].map(|path| Kernel::read(path).unwrap());
     let releases = [both[0].release.as_str(), both[1].release.as_str()];
     let Some(stage) = Stage::new(place.path(), &program, releases, 2) else { return };
     both.iter().for_each(|kernel| stage.install(kernel));

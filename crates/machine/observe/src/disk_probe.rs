@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 use treering_model::{DiskLatencies, ProbeLatency};
+use treering_script::Random;
 use treering_stats::median;
 use treering_sys::{PageBuffer, StopFlag};
 
@@ -44,11 +45,11 @@ pub fn probe_disk(dir: &Path, stop: &StopFlag) -> io::Result<Option<DiskLatencie
 /// makes the file, is not measured.
 fn append_synced(file: &File, stop: &StopFlag) -> io::Result<Option<(ProbeLatency, u64)>> {
     let mut block = PageBuffer::filled(0, REQUEST_BYTES);
-    let mut words = RandomWords(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::for_part(0, "contents");
     let mut blocks = 0;
     let took = repeat(WRITING, stop, |number| {
         // A filesystem that compresses has nothing to save.
-        block.chunks_mut(8).for_each(|word| word.copy_from_slice(&words.next().to_ne_bytes()));
+        block.chunks_mut(8).for_each(|word| word.copy_from_slice(&random.bits().to_ne_bytes()));
         let begun = Instant::now();
         file.write_all_at(&block, number * REQUEST_BYTES as u64)?;
         file.sync_data()?;
@@ -61,9 +62,9 @@ fn append_synced(file: &File, stop: &StopFlag) -> io::Result<Option<(ProbeLatenc
 /// Reads blocks at random; returns their latency.
 fn read_blocks(file: &File, blocks: u64, stop: &StopFlag) -> io::Result<Option<ProbeLatency>> {
     let mut block = PageBuffer::filled(0, REQUEST_BYTES);
-    let mut words = RandomWords(0xd1b5_4a32_d192_ed03);
+    let mut random = Random::for_part(0, "places");
     let took = repeat(READING, stop, |_| {
-        let place = words.next() % blocks * REQUEST_BYTES as u64;
+        let place = random.below(blocks) * REQUEST_BYTES as u64;
         let begun = Instant::now();
         file.read_exact_at(&mut block, place)?;
         Ok(begun.elapsed())
@@ -95,18 +96,6 @@ fn latency(took: &[Duration]) -> Option<ProbeLatency> {
         median_ms: median(&milliseconds).ok()?,
         max_ms: milliseconds.iter().copied().fold(0.0, f64::max),
     })
-}
-
-/// Generator of words for contents and places (xorshift of 64 bits, Marsaglia 2003).
-struct RandomWords(u64);
-
-impl RandomWords {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::language::{is_key, is_switch_key};
 /// Option that carries each job setting of the command line to the parser.
 pub(super) const OPTION: &str = "job-option";
 
-/// What options of clients and servers are for, and what there is in their place.
+/// Purpose of the options of clients and servers, with the ways to reach it without them.
 const OTHER_MACHINES: &str = "jobs on other machines: start it on each of them, or measure many \
                               clients of one filesystem with treering-mpi and ior or mdtest";
 

@@ -281,7 +281,7 @@ impl ItemScript {
             }
             let read = io.read(FILE, data.read_bytes);
             let read = if self.shape.around.direct {
-                // As the original, which counts what a device does not take, and goes on.
+                // The original counts a read that the device does not take, and goes on.
                 let Some(read) = read.unless_refused()? else {
                     self.counts.wrong += 1;
                     return io.close(FILE);

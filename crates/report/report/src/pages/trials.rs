@@ -64,7 +64,7 @@ fn fields(row: &TrialRow, have_modes: bool) -> Vec<RowField> {
         label => label,
     };
     let metric = row.metrics.first().map_or_else(String::new, in_short);
-    // What tells trials apart stands first, in sight on a narrow screen.
+    // Columns that tell trials apart stand first, in sight on a narrow screen.
     let mut fields = vec![
         RowField::text("trial", &row.short_id),
         RowField::new(Column::long_text("workload"), Cell::text(&row.workload)),

@@ -136,7 +136,7 @@ impl ReadOptions<'_> {
         });
         let times = &mut self.flags[at].1;
         *times = match value {
-            // A flag without a number is set, as any text is 0 for the original.
+            // The original reads a text that is no number as 0, so the flag is off.
             Some(value) => number(&value).and_then(|number| number.try_into().ok()).unwrap_or(0),
             None => *times + 1,
         };

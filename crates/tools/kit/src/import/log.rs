@@ -244,25 +244,10 @@ impl<'t> Log<'t> {
 impl ByteSource<'_> {
     /// Reads until the buffer is full or the file ends; returns the number of bytes.
     fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-        let mut got = 0;
-        while got < into.len() {
-            let at = offset + got as u64;
-            let more = match self {
-                Self::Source(source) => source.read_at(at, &mut into[got..])?,
-                Self::Memory(bytes) => {
-                    let tail = usize::try_from(at).ok().and_then(|at| bytes.get(at..));
-                    let tail = tail.unwrap_or(&[]);
-                    let more = tail.len().min(into.len() - got);
-                    into[got..got + more].copy_from_slice(&tail[..more]);
-                    more
-                }
-            };
-            if more == 0 {
-                break;
-            }
-            got += more;
+        match self {
+            Self::Source(source) => source.fill_at(offset, into),
+            Self::Memory(bytes) => bytes.as_ref().fill_at(offset, into),
         }
-        Ok(got)
     }
 }
 

@@ -54,6 +54,16 @@ pub fn pass_on(mut reading: ParsedOutputs, hand_on: &mut TrialConsumer<'_>) -> P
     reading
 }
 
+/// Collects the trials that a reader hands on one by one.
+pub fn collected(read_each: impl FnOnce(&mut TrialConsumer<'_>) -> ParsedOutputs) -> ParsedOutputs {
+    let mut outputs = Vec::new();
+    let reading = read_each(&mut |trial| {
+        outputs.push(trial);
+        ControlFlow::Continue(())
+    });
+    ParsedOutputs { outputs, ..reading }
+}
+
 /// Consumer of trials, which may stop the import.
 pub type TrialConsumer<'h> = dyn FnMut(ImportedTrial) -> ControlFlow<()> + 'h;
 

@@ -11,6 +11,21 @@ pub trait TextSource {
     /// # Errors
     /// When it cannot be read.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
+
+    /// Reads until the buffer is full or the file ends; returns the number of bytes.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn fill_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        let mut got = 0;
+        while got < into.len() {
+            match self.read_at(offset + got as u64, &mut into[got..])? {
+                0 => break,
+                more => got += more,
+            }
+        }
+        Ok(got)
+    }
 }
 
 impl TextSource for &[u8] {

@@ -225,7 +225,7 @@ fn opened(
     if !is_database(source.as_ref()).map_err(wrong)? {
         return Ok((source, digest));
     }
-    // What is in these files only would be missing.
+    // Rows that only these files have would be missing.
     for ending in ["-wal", "-journal"] {
         let beside = PathBuf::from([path.as_os_str(), OsStr::new(ending)].join(OsStr::new("")));
         if fs::metadata(&beside).is_ok_and(|found| found.len() > 0) {

@@ -3,12 +3,10 @@
 mod csv;
 mod json;
 
-use std::ops::ControlFlow;
-
 use treering_kit::Tool;
 use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_kit::import::log::Log;
-use treering_kit::import::{Importer, ParsedOutputs, TrialConsumer, pass_on};
+use treering_kit::import::{Importer, ParsedOutputs, TrialConsumer, collected, pass_on};
 
 /// Entry of treering itself in the tool registry.
 pub(crate) const TOOL: Tool = Tool { workload: None, importer: Some(&ExportImporter) };
@@ -40,12 +38,7 @@ impl Importer for ExportImporter {
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> ParsedOutputs {
         if json::begins_export(log, at) {
-            let mut outputs = Vec::new();
-            let reading = json::export(log, at, &mut |content| {
-                outputs.push(content);
-                ControlFlow::Continue(())
-            });
-            ParsedOutputs { outputs, ..reading }
+            collected(|hand_on| json::export(log, at, hand_on))
         } else if json::begins_events(log, at) {
             json::events(log, at)
         } else {

@@ -51,16 +51,16 @@ pub(crate) enum DatabaseError {
     /// SQLite refuses it.
     #[error("this database cannot be read: {0}")]
     Refused(#[from] rusqlite::Error),
-    /// It is too large.
+    /// The file is larger than any database of fsperf.
     #[error("a database of fsperf has at most {} MiB and {ROWS_MOST} rows", BYTES_MOST >> 20)]
     TooLarge,
-    /// It is a store of treering.
+    /// The database is a store of treering.
     #[error("a store of treering: `treering store merge` takes over its trials")]
     OwnStore,
-    /// It has no run.
+    /// No run is in the table of runs.
     #[error("a database of fsperf without a run")]
     Empty,
-    /// It has other tables.
+    /// The database lacks the tables of fsperf.
     #[error(
         "a database of SQLite, but not of fsperf: it has no table `runs` with `name` and `time`"
     )]
@@ -70,13 +70,7 @@ pub(crate) enum DatabaseError {
 /// True if the bytes at the start of a file are those of a database.
 pub(crate) fn is_database(source: &dyn TextSource) -> io::Result<bool> {
     let mut head = [0; MAGIC.len()];
-    let mut got = 0;
-    while got < head.len() {
-        match source.read_at(got as u64, &mut head[got..])? {
-            0 => return Ok(false),
-            more => got += more,
-        }
-    }
+    source.fill_at(0, &mut head)?;
     Ok(head == MAGIC)
 }
 

@@ -8,14 +8,13 @@ pub(crate) mod database;
 mod metric;
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 use treering_kit::import::known_text::{KnownText, LeftOutNumbers};
 use treering_kit::import::log::{Log, without_control_characters};
 use treering_kit::import::number::{moment_unix_ms, nanoseconds};
 use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
-use treering_kit::import::{Importer, ParsedOutputs, Remark, TrialConsumer};
+use treering_kit::import::{Importer, ParsedOutputs, Remark, TrialConsumer, collected};
 use treering_model::{Metric, VARIANT_FACT, VERSION_FACT};
 
 use metric::{TableKind, named};
@@ -90,13 +89,7 @@ impl Importer for FsperfImporter {
     }
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> ParsedOutputs {
-        let mut outputs = Vec::new();
-        let mut read = self.read_each(log, at, &mut |trial| {
-            outputs.push(trial);
-            ControlFlow::Continue(())
-        });
-        read.outputs = outputs;
-        read
+        collected(|hand_on| self.read_each(log, at, hand_on))
     }
 
     fn read_each(
