@@ -40,9 +40,6 @@ use crate::failure::{Failure, Kind};
 use crate::storage::{failure, open_results, place_at};
 use crate::terminal::Terminal;
 
-/// Number of commits pulled after which an extraction says how many there were.
-const PULLS_TOLD: u64 = 1000;
-
 /// Runs a subcommand of `treering age`.
 pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let usage = |error: clap::Error| Failure::usage(error.to_string());
@@ -51,17 +48,14 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Some(AgeVerb::Show(args)) => show(&args.name),
         Some(AgeVerb::Profile(args)) => profile(&args),
         Some(AgeVerb::Extract(args)) => {
-            let terms = PullTerms {
+            let signals = args.with_git.then(watch_signals).transpose()?;
+            let pulls = signals.as_ref().map(|signals| PullTerms {
                 gc_auto: args.gc_auto,
-                temporary_dir: &std::env::temp_dir(),
-                progress: &|pulled| {
-                    if pulled.is_multiple_of(PULLS_TOLD) {
-                        say(&format!("{pulled} commits pulled"));
-                    }
-                },
-            };
-            let pulls = args.with_git.then_some(&terms);
-            let history = extract_history(&args.repository, &args.revision, pulls)?;
+                temporary_dir: std::env::temp_dir(),
+                stop: signals.flag(),
+                say: &say,
+            });
+            let history = extract_history(&args.repository, &args.revision, pulls.as_ref())?;
             output::with_writer(args.output.as_deref(), |out| out.write_all(&history))?;
             Ok(ExitCode::SUCCESS)
         }

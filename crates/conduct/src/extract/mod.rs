@@ -5,11 +5,12 @@
 mod pulls;
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 
 use treering_age::{CommitChange, checked_history, history_head, history_step};
+use treering_sys::StopFlag;
 
 use crate::failure::Failure;
 use pulls::PullingRepository;
@@ -25,9 +26,11 @@ pub struct PullTerms<'a> {
     /// The limit `gc.auto` of the pulling repository, in loose objects; 0 for no collection.
     pub gc_auto: u64,
     /// Existing directory for that repository, which is removed afterwards.
-    pub temporary_dir: &'a Path,
-    /// Called with the number of commits after each that was pulled.
-    pub progress: &'a dyn Fn(u64),
+    pub temporary_dir: PathBuf,
+    /// Flag that ends the extraction.
+    pub stop: &'a StopFlag,
+    /// Called with a line about the progress after every thousand commits.
+    pub say: &'a dyn Fn(&str),
 }
 
 /// Extracts the history up to a revision, as the text of a history for aging. With terms of pulls
@@ -35,7 +38,7 @@ pub struct PullTerms<'a> {
 ///
 /// # Errors
 /// When git is not installed, does not know the revision, prints output that cannot be parsed, or
-/// cannot pull a commit.
+/// cannot pull a commit, and when the flag was raised.
 pub fn extract_history(
     repository: &Path,
     revision: &str,

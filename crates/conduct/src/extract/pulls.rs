@@ -15,7 +15,7 @@ use treering_age::CommitChange;
 use treering_model::TrialId;
 
 use super::{PullTerms, cannot, git, unexpected};
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 
 /// Directory of the objects, whose files git never changes.
 const OBJECTS: &[u8] = b".git/objects/";
@@ -23,6 +23,9 @@ const OBJECTS: &[u8] = b".git/objects/";
 const OTHER_REPOSITORIES: &str = "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY \
     GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_COMMON_DIR GIT_NAMESPACE GIT_TEMPLATE_DIR \
     GIT_DEFAULT_HASH GIT_CONFIG GIT_CONFIG_SYSTEM GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS";
+
+/// Number of pulled commits between two lines about the progress.
+const PULLS_TOLD: u64 = 1000;
 
 /// State of a file: equal states mean that it was not written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,6 +71,13 @@ impl<'a> PullingRepository<'a> {
         Ok(made)
     }
 
+    /// Fails once the flag is raised.
+    fn go_on(&self) -> Result<(), Failure> {
+        let message = "interrupted: no history was extracted";
+        let failure = || Failure::new(FailureKind::Interrupted, message);
+        if self.terms.stop.is_raised() { Err(failure()) } else { Ok(()) }
+    }
+
     fn clone_path(&self) -> PathBuf {
         self.place.join("clone")
     }
@@ -86,6 +96,8 @@ impl<'a> PullingRepository<'a> {
         if output.status.success() {
             return Ok(output);
         }
+        // A signal of the terminal also ends git.
+        self.go_on()?;
         let pulled = self.pulled;
         Err(unexpected(&format!("no pull behind {pulled} commits ({})", output.status))
             .hint("git says why above; the repository must be complete, and there must be space"))
@@ -118,7 +130,10 @@ impl<'a> PullingRepository<'a> {
         self.files = now;
         self.last = Some(commit.to_owned());
         self.pulled += 1;
-        (self.terms.progress)(self.pulled);
+        if self.pulled.is_multiple_of(PULLS_TOLD) {
+            (self.terms.say)(&format!("{} commits pulled", self.pulled));
+        }
+        self.go_on()?;
         Ok(changes)
     }
 
