@@ -169,7 +169,7 @@ impl Script for Layout {
             || job.extras.replay.is_some()
             || job.extras.is_readonly;
         let Some(extents) = self.extents.as_ref().ok().filter(|_| !leaves) else { return Ok(()) };
-        // A device is as long as it is.
+        // The length of a device cannot be changed.
         let short = |(number, extent): &(usize, &Extent)| {
             extent.is_short() && !worker.files[*number].is_device
         };
