@@ -337,7 +337,9 @@ impl<'o> ResultNames<'o> {
     fn metric_of(comparison: &MetricComparison) -> String {
         match &comparison.scope {
             Scope::Trial => whole_time(comparison).unwrap_or_else(|| without_unit(comparison)),
-            Scope::Phase(name) if comparison.name == times::ELAPSED_SECONDS.name => name.clone(),
+            Scope::Phase(name) if comparison.name == times::ELAPSED_SECONDS.name => {
+                format!("{name} time")
+            }
             Scope::Phase(name) => format!("{} in {name}", without_unit(comparison)),
             Scope::Kind(kind) if comparison.name.contains("latency") => {
                 format!("{kind} {}", without_unit(comparison))
