@@ -2,6 +2,8 @@
 
 /// Fact of imported trials: tool and version that wrote the log.
 pub const IMPORT_FACT: &str = "import.tool";
+/// Parameter with the name of the configuration of MMTests that an imported result is of.
+pub const CONFIGURATION_PARAMETER: &str = "configuration";
 /// Fact with the command line that the log has: the name of the tool and its words, with spaces
 /// between.
 pub const IMPORT_COMMAND_FACT: &str = "import.command";

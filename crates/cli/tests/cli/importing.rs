@@ -363,7 +363,7 @@ fn results_of_mmtests_are_imported_with_iterations() {
     let program = program();
     write_results(&program);
     let said = program.run(["import", "log"]).ends_with(0);
-    let skipped = "log/base/iter-0/filebench/logs/webproxy-1.2: no known output";
+    let skipped = "log/base/iter-0/filebench/logs/webproxy-1.2";
     assert!(said.stdout.contains(&skipped[..40]), "{said}");
     assert_eq!(count(&program), 2 * 2 * 7);
     let words = ["report", "--baseline", "base", "--contender", "new", "--format", "json"];
@@ -394,6 +394,32 @@ fn results_of_mmtests_are_imported_with_iterations() {
     program.run(["import", "log", "--label", "all", "--store", "one.db"]).ends_with(0);
     let list = json(&program, &["list", "--store", "one.db", "--format", "json"]).to_string();
     assert_eq!(list.matches("\"all\"").count(), 2 * 2 * 7, "{list}");
+}
+
+#[test]
+fn directories_with_runs_of_the_same_names_are_compared_in_place_of_these() {
+    let program = program();
+    write_results(&program);
+    // Their runs are configurations: `fs-small` was measured in both.
+    for (directory, run) in [("6.1", "base"), ("6.12", "new")] {
+        fs::create_dir(program.home().join(directory)).unwrap();
+        let from = program.home().join("log").join(run);
+        fs::rename(from, program.home().join(directory).join("fs-small")).unwrap();
+    }
+    let said = program.run(["import", "6.1", "6.12"]).ends_with(0);
+    assert!(said.stdout.contains("treering report --baseline 6.1 --contender 6.12"), "{said}");
+    let list = json(&program, &["list", "--format", "json"]).to_string();
+    let labelled = |label: &str| list.matches(&format!("\"{label}\"")).count();
+    assert_eq!((labelled("6.1"), labelled("6.12")), (14, 14), "{list}");
+    let words = ["report", "--baseline", "6.1", "--contender", "6.12", "--format", "json"];
+    let document = json(&program, &words);
+    let all = document["comparisons"].as_array().unwrap();
+    let fio = all.iter().find(|one| one["workload"] == "fio").unwrap();
+    assert_eq!(fio["pairs"], 2, "{fio}");
+    let labels = ["import", "6.1", "6.12", "--label", "old,new", "--store", "other.db"];
+    program.run(labels).ends_with(0);
+    let list = json(&program, &["list", "--store", "other.db", "--format", "json"]).to_string();
+    assert_eq!((list.matches("\"old\"").count(), list.matches("\"new\"").count()), (14, 14));
 }
 
 #[test]

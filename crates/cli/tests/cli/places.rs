@@ -194,6 +194,11 @@ fn words_without_their_options_are_answered_with_the_options() {
         (vec!["report", "old", "new"], "labels go with --baseline old --contender new"),
         (vec!["age", "profil", "/tmp"], "did you mean `treering age profile`?"),
         (vec!["--limit", "3", "list"], "options stand after the verb: treering list --limit 3"),
+        (vec!["age", "/tmp", "--dir", "/tmp"], "without an option: treering age DIR"),
+        (vec!["run", "--workload", "fs_mark"], "without an option: treering run WORKLOAD"),
+        (vec!["dataset", "list", "linux"], "did you mean `treering dataset show linux`?"),
+        (vec!["store", "verify"], "there are: info, check,"),
+        (vec!["age", "mail", "--until", "operations=1"], "treering age DIR --profile mail"),
     ] {
         program.run(&words).ends_with(2).complains(tip);
     }

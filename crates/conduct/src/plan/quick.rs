@@ -17,6 +17,7 @@ use super::{
     Conditions, Judging, Machine, Observing, Plan, PlannedJob, Stopping, family, foreseen,
     loop_device, metric_hint, rewriting,
 };
+use super::write::size;
 use crate::failure::{Failure, FailureKind};
 
 const GIB: u64 = 1 << 30;
@@ -262,7 +263,7 @@ fn refuse_small(bytes: u64, names: &[String]) -> Result<(), Failure> {
     let Some(filesystem) = largest.filter(|filesystem| bytes < filesystem.bytes_min) else {
         return Ok(());
     };
-    let message = format!("--size: {} cannot be made on {bytes} bytes", filesystem.name);
+    let message = format!("--size: {} cannot be made on {}", filesystem.name, size(bytes));
     let least = filesystem.bytes_min.div_ceil(1 << 20);
     Err(Failure::usage(message).hint(format!("give {least}MiB or more")))
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
 use treering_model::filesystems::by_name;
-use treering_model::nearest::by_nearness;
+use treering_model::nearest::{by_nearness, nearest};
 
 use super::Plan;
 use super::document::{Known, read};
@@ -186,13 +186,28 @@ pub fn shipped_plan_lines() -> Vec<String> {
     ALL.iter().map(line).collect()
 }
 
+/// True if the names are alike in a word, or as a whole.
+fn is_like(plan: &str, name: &str) -> bool {
+    let is_near = |own: &str, word: &str| word.len() > 2 && nearest(word, [own]).is_some();
+    let mut words = name.split('-');
+    is_near(plan, name) || words.any(|word| plan.split('-').any(|own| is_near(own, word)))
+}
+
 /// Hint with the plans of the most similar names, or with the option for names of filesystems.
 fn nearest_plans(name: &str) -> String {
     if name.split(',').all(|one| by_name(one).is_some()) {
         let others = if name.contains(',') { "" } else { ",OTHER" };
         return format!("filesystems go with --filesystems: `--filesystems {name}{others}`");
     }
-    let mut names = by_nearness(name, ALL.iter().map(|plan| plan.name));
+    if Path::new(name).is_dir() {
+        return "this is a directory: several are compared with --directories DIR,DIR".to_owned();
+    }
+    let all = || ALL.iter().map(|plan| plan.name);
+    let mut names: Vec<&str> = by_nearness(name, all());
+    names.retain(|plan| is_like(plan, name));
     names.truncate(NAMES_SHOWN);
-    format!("the nearest are {}; `treering plan list` lists all", names.join(", "))
+    match names.as_slice() {
+        [] => "`treering plan list` lists all".to_owned(),
+        names => format!("did you mean {}? `treering plan list` lists all", names.join(" or ")),
+    }
 }

@@ -418,7 +418,7 @@ fn option_value(value: &str) -> String {
 }
 
 /// Size with the largest suffix that keeps it exact.
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     let suffixes = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     let whole = |shift: &u32| bytes != 0 && bytes.trailing_zeros() >= *shift;
     match suffixes.iter().find(|(_, shift)| whole(shift)) {

@@ -383,6 +383,20 @@ const FAULTS: &[(&str, &str)] = &[
       [[job]]\ncommand = \"true\"\nmetric = { name = \"x\", regex = \"(\", unit = \"s\" }\n",
     ),
     (
+        "an option of a workload beside the keys of its job",
+        "[[variant]]\nfilesystem = \"ext4\"\n\n[[job]]\nworkload = \"fs_mark\"\nfiles = 100\n",
+    ),
+    (
+        "a misspelt option of a workload beside the keys of its job",
+        "[[variant]]\nfilesystem = \"ext4\"\n\n[[job]]\nworkload = \"fs_mark\"\nfilez = 100\n",
+    ),
+    ("a size of a variant", "[[variant]]\nfilesystem = \"ext4\"\nsize = \"4GiB\"\n"),
+    (
+        "a device as a path",
+        "[[variant]]\nfilesystem = \"ext4\"\ndevice = \"/dev/sdb1\"\n",
+    ),
+    ("a list for a section", "observe = [\"trace\"]\n\n[[variant]]\nfilesystem = \"ext4\"\n"),
+    (
         "two jobs of one name",
         "[[variant]]\nfilesystem = \"ext4\"\n\n[[job]]\n\
       options = { dataset = \"linux-6.1-small\" }\n\n[[job]]\n\

@@ -91,7 +91,9 @@ fn shipped_plans_equal_their_files_and_need_no_others() {
 #[test]
 fn a_wrong_name_gets_suggestions() {
     let failure = ShippedPlan::named("mailserver").unwrap_err();
-    assert!(failure.hints()[0].starts_with("the nearest are mail-server, "), "{failure:?}");
+    assert!(failure.hints()[0].starts_with("did you mean mail-server"), "{failure:?}");
+    let failure = ShippedPlan::named("nope").unwrap_err();
+    assert_eq!(failure.hints(), ["`treering plan list` lists all"]);
     assert!(ShippedPlan::named("demo").is_ok());
 }
 

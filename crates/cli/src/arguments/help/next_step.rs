@@ -4,34 +4,94 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::Command;
+use clap::builder::StyledStr;
+use clap::{Arg, Command};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use treering_model::filesystems::by_name;
-use treering_model::nearest::{by_nearness, nearest};
+use treering_model::nearest::nearest;
 use treering_model::quoted;
 
-/// The error with its next step: the options that take words typed without one, or the nearest
-/// verb alone, since the parser suggests verbs in the order of their declaration.
+/// Maximum number of verbs that an error lists.
+const VERBS_SHOWN: usize = 8;
+
+/// The error with its next step: the options that take words typed without one, or the verb of
+/// nearly the same name. Suggestions of the parser that are less alike are left out, and the advice
+/// to pass a misspelt option as a value.
 pub(in crate::arguments) fn with_next_step(
     mut refused: clap::Error,
     typed: &[OsString],
     command: &Command,
 ) -> clap::Error {
     let words: Option<Vec<&str>> = typed.iter().skip(1).map(|word| word.to_str()).collect();
-    if let Some(tip) = words.and_then(|words| tip(&refused, &words, command)) {
+    let words = words.unwrap_or_default();
+    if let Some(tip) = tip(&refused, &words, command) {
+        refused.remove(ContextKind::Usage);
         refused.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         return refused;
     }
-    let context = |kind| refused.get(kind);
-    let (Some(ContextValue::String(typed)), Some(ContextValue::Strings(suggested))) =
-        (context(ContextKind::InvalidSubcommand), context(ContextKind::SuggestedSubcommand))
-    else {
-        return refused;
-    };
-    let nearest = by_nearness(typed, suggested.iter().map(String::as_str));
-    let nearest = nearest.first().map(|verb| (*verb).to_owned()).into_iter().collect();
-    refused.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(nearest));
+    match refused.kind() {
+        ErrorKind::UnknownArgument => without_value(&mut refused, &verb(&words, command)),
+        ErrorKind::InvalidSubcommand => nearest_verb(&mut refused, &verb(&words, command)),
+        _ => {}
+    }
     refused
+}
+
+/// Removes the advice to pass the option as a value where another option is meant, or the verb takes
+/// no other program's options; and a usage line that has the option that is meant as required.
+fn without_value(refused: &mut clap::Error, verb: &[&Command]) {
+    let is_meant = refused.get(ContextKind::SuggestedArg).is_some();
+    if is_meant {
+        refused.remove(ContextKind::Usage);
+    }
+    let takes_words = |argument: &Arg| argument.is_trailing_var_arg_set() || argument.is_last_set();
+    let passes_words = verb.last().is_some_and(|verb| verb.get_positionals().any(takes_words));
+    let Some(ContextValue::StyledStrs(tips)) = refused.remove(ContextKind::Suggested) else {
+        return;
+    };
+    let is_right = |tip: &StyledStr| {
+        (passes_words && !is_meant) || !tip.to_string().starts_with("to pass")
+    };
+    let tips: Vec<StyledStr> = tips.into_iter().filter(is_right).collect();
+    if !tips.is_empty() {
+        refused.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    }
+}
+
+/// Suggests the nearest verb alone, since the parser suggests verbs in the order of their
+/// declaration; where none is near, all of a short list.
+fn nearest_verb(refused: &mut clap::Error, above: &[&Command]) {
+    let (Some(ContextValue::String(typed)), Some(above)) =
+        (refused.get(ContextKind::InvalidSubcommand), above.last())
+    else {
+        return;
+    };
+    let shown = || above.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let names: Vec<&str> = shown().map(Command::get_name).collect();
+    let nearest = nearest(typed, names.iter().copied()).map(str::to_owned);
+    let is_short = names.len() <= VERBS_SHOWN;
+    let tip = is_short.then(|| format!("there are: {}", names.join(", ")));
+    match (nearest, tip) {
+        (Some(nearest), _) => {
+            let nearest = ContextValue::Strings(vec![nearest]);
+            refused.insert(ContextKind::SuggestedSubcommand, nearest);
+        }
+        (None, Some(tip)) => {
+            refused.remove(ContextKind::SuggestedSubcommand);
+            refused.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        }
+        (None, None) => {}
+    }
+}
+
+/// The program and the verbs that the words begin with.
+fn verb<'c>(words: &[&str], command: &'c Command) -> Vec<&'c Command> {
+    let mut path = vec![command];
+    for word in words {
+        let Some(next) = path.last().and_then(|verb| verb.find_subcommand(word)) else { break };
+        path.push(next);
+    }
+    path
 }
 
 /// Tip about words that stand where none is expected.
@@ -41,10 +101,42 @@ fn tip(refused: &clap::Error, words: &[&str], command: &Command) -> Option<Strin
             of_directory(words, unknown)
                 .or_else(|| of_names(words))
                 .or_else(|| option_before_verb(words, command))
+                .or_else(|| without_option(words, unknown, command))
+                .or_else(|| show_in_place_of_list(words, unknown, command))
         }
         (ErrorKind::ArgumentConflict, _) => misspelt_verb(words, command),
         _ => None,
     }
+}
+
+/// Tip for an option before a word that stands without one: a directory, or a workload.
+fn without_option(words: &[&str], unknown: &str, command: &Command) -> Option<String> {
+    let path = verb(words, command);
+    let names: Vec<&str> = path.iter().skip(1).map(|verb| verb.get_name()).collect();
+    let stands = match unknown {
+        "--dir" | "--directory" => {
+            let takes = |argument: &&Arg| !argument.is_trailing_var_arg_set();
+            path.last()?.get_positionals().find(takes)?;
+            "the directory stands without an option: treering VERB DIR"
+        }
+        "--workload" => {
+            path.last()?.find_subcommand("fs_mark")?;
+            "the workload stands without an option: treering VERB WORKLOAD"
+        }
+        _ => return None,
+    };
+    Some(stands.replace("VERB", &names.join(" ")))
+}
+
+/// Tip for a name after `list`, which `show` takes.
+fn show_in_place_of_list(words: &[&str], unknown: &str, command: &Command) -> Option<String> {
+    let path = verb(words, command);
+    let [.., above, list] = path.as_slice() else { return None };
+    let is_name = list.get_name() == "list" && !unknown.starts_with('-');
+    above.find_subcommand("show").filter(|_| is_name)?;
+    let names: Vec<&str> = path.iter().skip(1).map(|verb| verb.get_name()).collect();
+    let before = names[..names.len() - 1].iter().map(|name| format!("{name} ")).collect::<String>();
+    Some(format!("did you mean `treering {before}show {}`?", quoted(unknown)))
 }
 
 /// Tip for a directory without its option.

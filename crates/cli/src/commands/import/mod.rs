@@ -35,7 +35,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     let labels = labels(&files, &args.label)?;
     let mut keeper =
         if args.dry_run { None } else { Some(TrialImporter::open(place_of(&args.store))?) };
-    notes.extend(remarks(&files));
+    notes.extend(remarks(&files, args.full));
     let first_failure = failures.next();
     notes.extend(failures.map(|failure| format!("{}; skipped", failure.message())));
     let mut labels = labels.into_iter();
@@ -167,7 +167,7 @@ fn nothing_found(files: &[ImportFile]) -> Failure {
     let known = format!("supported logs: {}", tools().collect::<Vec<_>>().join(", "));
     // Texts inside a program can begin like an output.
     let are_programs = files.iter().all(|file| is_program(&file.path));
-    let mut remarks = remarks(files).into_iter().filter(|_| !are_programs);
+    let mut remarks = remarks(files, false).into_iter().filter(|_| !are_programs);
     match remarks.next() {
         Some(first) => Failure::usage(first).hint(remarks.next().unwrap_or(known)),
         None => {

@@ -14,6 +14,7 @@ use toml::de::{DeTable, DeValue};
 use treering_engine::HANDICAP_PERCENT_MAX;
 use treering_model::nearest::nearest;
 use treering_model::{Accelerator, AgedTree, GuestDisk};
+use treering_script::Workload;
 
 use super::tree::{Entry, Key, Placed, Script, Value, ValueError};
 use super::values::{
@@ -385,10 +386,20 @@ pub(super) enum MetricForm {
 }
 
 /// Reads a document in which sweeps have been expanded.
-pub(super) fn plan_table(document: DeTable<'_>) -> Result<PlanTable, Fault> {
+pub(super) fn plan_table(
+    document: DeTable<'_>,
+    workloads: &[&dyn Workload],
+) -> Result<PlanTable, Fault> {
     let document = DeValue::Table(document);
     let value = Value::new(("the plan", 0..0), &document, 0..0);
-    PlanTable::deserialize(value).map_err(fault)
+    PlanTable::deserialize(value).map_err(|refused| {
+        let hint = match &refused {
+            ValueError::Key { title: JOB, keys, key, .. } => option_of(workloads, keys, key),
+            _ => None,
+        };
+        let fault = fault(refused);
+        hint.into_iter().fold(fault, Fault::hint)
+    })
 }
 
 /// Fault for a value that was refused.
@@ -403,6 +414,17 @@ pub(super) fn fault(refused: ValueError) -> Fault {
         other => Fault::whole(other.to_string()),
     }
 }
+
+/// Title of the keys above the first section.
+const PLAN: &str = "the plan itself";
+
+/// Titles of a variant, a device and a job.
+const VARIANT: &str = "[[variant]]";
+const DEVICE: &str = "[device]";
+const JOB: &str = "[[job]]";
+
+/// Words for the size of a device.
+const WORDS_FOR_SIZE: [&str; 3] = ["size", "device-size", "image-size"];
 
 /// Words that other tools have for keys of a plan.
 const OTHER_WORDS: [(&str, &str); 8] = [
@@ -429,13 +451,31 @@ fn about_key(title: &str, keys: &[&str], key: &str) -> String {
     if let Some(meant) = meant.or_else(|| nearest(key, keys.iter().copied())) {
         return format!("did you mean `{meant}`? {listed}");
     }
+    if WORDS_FOR_SIZE.contains(&key) && (title == VARIANT || title == DEVICE) {
+        return "the size of a device is its `loop`: [device] with loop = \"4GiB\", or in a variant \
+                device = { loop = \"4GiB\" }"
+            .to_owned();
+    }
     match sections().into_iter().find(|(_, keys)| keys.contains(&key)) {
-        Some((title, _)) if title.starts_with('[') => format!("`{key}` belongs to {title}"),
-        Some((title, _)) => {
+        Some((title, _)) if title == PLAN => {
             format!("`{key}` belongs to {title}: write it above the first [section]")
         }
+        Some((title, _)) => format!("`{key}` belongs to {title}"),
         None => listed,
     }
+}
+
+/// Hint for a key of a job that is an option of its workload, or nearly one and no key.
+fn option_of(workloads: &[&dyn Workload], keys: &[&str], key: &str) -> Option<String> {
+    let natives = || workloads.iter().flat_map(|workload| workload.manifest().native);
+    let names = || natives().map(|option| option.name);
+    if names().any(|name| name == key) {
+        return Some(format!("`{key}` is an option of a workload: options = {{ {key} = … }}"));
+    }
+    if nearest(key, keys.iter().copied()).is_some() {
+        return None;
+    }
+    nearest(key, names()).map(|meant| format!("did you mean options = {{ {meant} = … }}?"))
 }
 
 /// Title and keys of a section.

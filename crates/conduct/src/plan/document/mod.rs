@@ -90,8 +90,8 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
         return Err(Fault::whole(message));
     }
     let document = DeTable::parse(text)
-        .map_err(|error| wanted_at_bare_word(text, &error).unwrap_or_else(|| syntax(&error)))?;
-    let top = table(document)?;
+        .map_err(|error| wanted_at_bare_word(text, &error, known).unwrap_or_else(|| syntax(&error)))?;
+    let top = table(document, known)?;
     // Missing keys are reported at the end of the document.
     let end = text.trim_end().len();
     let end = end..end;
@@ -134,23 +134,23 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
 }
 
 /// Sections of a document, with its sweeps and ages expanded.
-fn table(document: Spanned<DeTable<'_>>) -> Result<PlanTable, Fault> {
+fn table(document: Spanned<DeTable<'_>>, known: &Known<'_>) -> Result<PlanTable, Fault> {
     let expanded = sweep::expanded(document.get_ref())?;
     let document = expanded.unwrap_or_else(|| document.into_inner());
     let aged = variant::aging::expanded(&document)?;
-    format::plan_table(aged.unwrap_or(document))
+    format::plan_table(aged.unwrap_or(document), known.workloads)
 }
 
 /// Fault for an unquoted word in place of a value that is not a string, such as `rounds = ten`.
 /// `None` if a string is expected.
-fn wanted_at_bare_word(text: &str, error: &toml::de::Error) -> Option<Fault> {
+fn wanted_at_bare_word(text: &str, error: &toml::de::Error, known: &Known<'_>) -> Option<Fault> {
     let span = error.span()?;
     let word = text.get(span.clone()).filter(|word| !word.is_empty())?;
     if word.contains(['"', '\\', '\n']) {
         return None;
     }
     let corrected = format!("{}\"{word}\"{}", &text[..span.start], &text[span.end..]);
-    let fault = table(DeTable::parse(&corrected).ok()?).err()?;
+    let fault = table(DeTable::parse(&corrected).ok()?, known).err()?;
     fault.is_within(&(span.start..span.end + 2)).then(|| fault.moved_to(span))
 }
 

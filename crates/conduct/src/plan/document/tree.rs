@@ -338,13 +338,23 @@ impl<'d> Value<'d> {
         keys: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ValueError> {
-        if matches!(self.value, DeValue::Array(_)) {
+        let is_section = |value: &Spanned<DeValue<'_>>| value.get_ref().is_table();
+        if let DeValue::Array(array) = self.value
+            && array.iter().any(is_section)
+        {
             let fault = self.fault(format!("there can be only one {title}"), "");
             let hint = format!("write {title}, in single brackets");
             return Err(ValueError::Placed(fault.hint(hint)));
         }
         let DeValue::Table(table) = self.value else {
-            return Err(ValueError::Placed(self.wrong(&format!("a table: {title}"))));
+            let fault = self.wrong(&format!("a table: {title}"));
+            let is_device = self.value.as_str().is_some_and(|text| text.starts_with("/dev/"));
+            let fault = if is_device {
+                fault.hint(format!("a block device is written {} = {{ block = \"…\" }}", self.key))
+            } else {
+                fault
+            };
+            return Err(ValueError::Placed(fault));
         };
         let values = Self::of_table(table);
         if let Some(unknown) = values.iter().find(|value| !keys.contains(&value.key)) {

@@ -21,6 +21,7 @@ use super::tree::{Entry, Optional, Placed};
 use super::values::{Name, OneOrMany, VariantName};
 use super::{Known, changed_job, guest, words};
 use crate::plan::error::{Fault, quoted};
+use crate::plan::write::size;
 
 /// Variants of a plan, the baseline first.
 pub(super) fn variants(
@@ -273,7 +274,7 @@ fn suits(
         return Err(Fault::at(place(), message, "").hint(hint));
     }
     if bytes < filesystem.bytes_min {
-        let message = format!("{name} cannot be made on {bytes} bytes");
+        let message = format!("{name} cannot be made on {}", size(bytes));
         let least = filesystem.bytes_min.div_ceil(1 << 20);
         return Err(
             Fault::at(place(), message, "too small").hint(format!("write {least}MiB or more"))

@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use treering_model::{
-    Accelerator, BLOGBENCH_READ_BYTES, CHANGED_OPTIONS_FACT, Cell, RunMode, Trial, TrialId,
+    Accelerator, BLOGBENCH_READ_BYTES, CHANGED_OPTIONS_FACT, CONFIGURATION_PARAMETER, Cell, RunMode, Trial, TrialId,
     counted, quoted,
 };
 
@@ -330,12 +330,18 @@ fn benchmark_difference(
 }
 
 /// Parameters that differ between jobs: `files=1000 size=4096`. A job with the same parameters as
-/// another has its name instead.
+/// another has its name instead, and an imported one that of its configuration.
 fn distinguishing(own: &TrialGroup<'_>, all: &[&TrialGroup<'_>]) -> String {
     if let Some(name) = own.job
         && all.iter().filter(|other| other.by_name == own.by_name).count() > 1
     {
         return name.to_owned();
+    }
+    let configuration = own.parameters.iter().find(|(name, _)| *name == CONFIGURATION_PARAMETER);
+    if let Some(own) = configuration
+        && all.iter().filter(|other| other.parameters.contains(own)).count() == 1
+    {
+        return own.1.to_owned();
     }
     let is_shared =
         |parameter: &&(&str, &str)| all.iter().all(|other| other.parameters.contains(parameter));

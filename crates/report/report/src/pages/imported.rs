@@ -92,7 +92,7 @@ pub fn page(rows: &[ImportedRow], view: &ImportView<'_>) -> Report {
     for note in notes.iter().cloned().chain(of_too_few_runs(rows)) {
         page.note(note);
     }
-    page.blocks.extend(cautions(rows));
+    page.blocks.extend(cautions(rows, is_whole));
     if let Some((purpose, command)) = next_command(rows).filter(|_| !is_dry) {
         let store = store.map_or_else(String::new, |name| format!(" --store {}", quoted(name)));
         page.command(purpose, &format!("{command}{store}"));
@@ -100,19 +100,28 @@ pub fn page(rows: &[ImportedRow], view: &ImportView<'_>) -> Report {
     page
 }
 
-/// Cautions of the outputs, each message once with the number of outputs that have it.
-fn cautions(rows: &[ImportedRow]) -> Option<Block> {
-    let mut counted: Vec<(&Caution, usize)> = Vec::new();
+/// Cautions of the outputs, each code once with the number of outputs that have it; a page that is
+/// whole has each message.
+fn cautions(rows: &[ImportedRow], is_whole: bool) -> Option<Block> {
+    let mut counted: Vec<(&Caution, usize, bool)> = Vec::new();
     for caution in rows.iter().flat_map(|row| &row.cautions) {
-        match counted.iter_mut().find(|(known, _)| *known == caution) {
-            Some((_, count)) => *count += 1,
-            None => counted.push((caution, 1)),
+        let is_same = |known: &Caution| {
+            known == caution || (!is_whole && known.code == caution.code)
+        };
+        match counted.iter_mut().find(|(known, ..)| is_same(known)) {
+            Some((known, count, is_equal)) => {
+                *count += 1;
+                *is_equal &= *known == caution;
+            }
+            None => counted.push((caution, 1, true)),
         }
     }
-    let warning = |(caution, count): (&Caution, usize)| {
+    let warning = |(caution, count, is_equal): (&Caution, usize, bool)| {
         let mut warning = Warning::from(caution);
         if count > 1 {
-            warning.message = format!("{} of {} outputs: {}", count, rows.len(), warning.message);
+            let such = if is_equal { "" } else { ", for instance" };
+            let (message, all) = (&warning.message, rows.len());
+            warning.message = format!("{count} of {all} outputs{such}: {message}");
         }
         warning
     };
@@ -177,7 +186,7 @@ fn counts(rows: &[ImportedRow]) -> Table {
 fn next_command(rows: &[ImportedRow]) -> Option<(&'static str, String)> {
     let first = rows.iter().find(|row| row.is_kept)?;
     let mut labels: Vec<&str> = Vec::new();
-    for row in rows.iter().filter(|row| row.tool == first.tool) {
+    for row in rows.iter().filter(|row| row.tool == first.tool && row.is_kept) {
         if !labels.contains(&row.beginning.label.as_str()) {
             labels.push(&row.beginning.label);
         }

@@ -14,7 +14,8 @@ const NAME_FACT: &str = "import.machine";
 const TOO_SHORT_FACT: &str = "import.not_measured";
 /// Formats in which the default seed is the start time.
 const SEED_IS_TIME: [&str; 2] = ["1.96", "1.97"];
-/// Plausible start times of these formats, 2008 to 2030, in seconds since 1970.
+/// Times from 2008 to 2030, in seconds since 1970: the default seed is the start time, in format 1.98
+/// with the low bits of the process mixed in.
 const TIMES: std::ops::Range<u64> = 1_199_145_600..1_893_456_000;
 
 /// Converts a run to a trial, and remarks about it.
@@ -28,10 +29,14 @@ pub(super) fn trial(run: &ParsedRun) -> (ForeignTrial, Vec<String>) {
     if !run.format.is_empty() {
         trial.fact("import.format", &run.format);
     }
-    for (name, value) in &run.parameters {
-        trial.parameter(name, value);
-    }
     let seed = run.value("seed").and_then(whole).filter(|seed| TIMES.contains(seed));
+    for (name, value) in &run.parameters {
+        match *name {
+            // A seed that the program chose differs from run to run of the same job.
+            "seed" if seed.is_some() => trial.fact("import.seed", value),
+            name => trial.parameter(name, value),
+        }
+    }
     if let Some(seconds) = seed.filter(|_| SEED_IS_TIME.contains(&&*run.format)) {
         trial.started_unix_ms = i64::try_from(seconds * 1000).ok();
         remarks.push(format!("its seed {seconds} is taken for its start time"));

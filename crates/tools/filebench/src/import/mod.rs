@@ -6,6 +6,8 @@
 
 mod line;
 
+use std::collections::BTreeSet;
+
 use treering_model::metrics::filebench::{CPU_NS_MEAN, READS_PER_SECOND, WRITES_PER_SECOND};
 use treering_model::metrics::latency::LATENCY_NANOSECONDS;
 use treering_model::metrics::{MetricSpec, rates, times};
@@ -139,6 +141,9 @@ struct ParsedOutput {
     version: String,
     /// True once the run has said how long it took.
     has_taken: bool,
+    /// Processes and threads that were started, with their numbers. Each process of many says it
+    /// for its own threads, in an order that chance decides.
+    started: BTreeSet<(String, String)>,
     /// Failure messages of the run.
     failures: Vec<String>,
     /// Kinds of operation of the table being read.
@@ -165,7 +170,7 @@ impl ParsedOutput {
                 }
             }
             OutputLine::Starting(count, name, label) => {
-                trial.parameter(&format!("{name} {label}"), count);
+                self.started.insert((format!("{name} {label}"), count.to_string()));
             }
             OutputLine::Took(seconds) => {
                 self.has_taken = true;
@@ -187,6 +192,9 @@ impl ParsedOutput {
     fn finish(mut self, at: usize, remarks: &mut Vec<Remark>) -> ForeignTrial {
         let mut remark = |message: String| remarks.push(Remark { line: at + 1, what: message });
         self.trial.workload = TOOL;
+        for (what, count) in std::mem::take(&mut self.started) {
+            self.trial.parameter(&what, count);
+        }
         let tool = format!("{TOOL} {}", self.version);
         self.trial.facts.insert(
             0,

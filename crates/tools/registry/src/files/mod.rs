@@ -5,10 +5,12 @@
 mod origins;
 mod trials;
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs;
 use std::io::{self, BufReader, Chain, Cursor, Read, Write};
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -142,7 +144,10 @@ pub struct ImportFile {
 
 /// Position of an output file in a results directory of MMTests.
 pub(crate) struct ResultPosition {
+    /// Name of what is compared: the run, or the directory that it is in.
     pub(crate) run: String,
+    /// Name of the run, if the directory that it is in is compared.
+    pub(crate) configuration: Option<String>,
     pub(crate) iteration: u64,
     pub(crate) test: String,
     /// Start time of the test, increased for each further file of the test so that their order is
@@ -165,16 +170,45 @@ pub struct ImportFiles {
 /// are unpacked into `/var/tmp`, or into the directory `temporary`.
 pub fn read_files(paths: &[PathBuf], temporary: &Path) -> ImportFiles {
     let mut all = ImportFiles::default();
+    let mut directories = Vec::new();
     for path in paths {
         if path.is_dir() {
+            let first = all.files.len();
             if let Err(error) = of_directory(path, temporary, &mut all) {
                 all.errors.push(error);
             }
+            directories.push((path.as_path(), first..all.files.len()));
         } else {
             all.add(of_file(path, temporary));
         }
     }
+    compare_directories(&directories, &mut all.files);
     all
+}
+
+/// Compares directories in place of their runs where two of them have a run of the same name: such
+/// runs are configurations of MMTests, measured in each directory.
+fn compare_directories(directories: &[(&Path, Range<usize>)], files: &mut [ImportFile]) {
+    let runs = |range: &Range<usize>| -> BTreeSet<String> {
+        let positions = files[range.clone()].iter().filter_map(|file| file.position.as_ref());
+        positions.map(|position| position.run.clone()).collect()
+    };
+    let mut known = BTreeSet::new();
+    let mut all = directories.iter().flat_map(|(_, range)| runs(range));
+    let is_repeated = all.any(|run| !known.insert(run));
+    let name = |path: &Path| Some(path.canonicalize().ok()?.file_name()?.to_str()?.to_owned());
+    let names: Option<Vec<String>> = directories.iter().map(|(path, _)| name(path)).collect();
+    let Some(names) = names.filter(|_| is_repeated) else { return };
+    if names.iter().collect::<BTreeSet<_>>().len() < names.len() {
+        return;
+    }
+    for ((_, range), name) in directories.iter().zip(names) {
+        for file in &mut files[range.clone()] {
+            if let Some(position) = &mut file.position {
+                position.configuration = Some(std::mem::replace(&mut position.run, name.clone()));
+            }
+        }
+    }
 }
 
 impl ImportFiles {
@@ -426,6 +460,7 @@ fn of_directory(
             name: own.strip_prefix(&above).unwrap_or(own).to_string_lossy().into_owned(),
             position: Some(ResultPosition {
                 run: result.run.clone(),
+                configuration: None,
                 iteration: result.iteration,
                 test: result.test.clone(),
                 began_unix_ms: began,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use treering_kit::import::trial::ForeignTrial;
-use treering_model::{Fact, Metric, RunMode, Trial, TrialHeader, TrialId};
+use treering_model::{CONFIGURATION_PARAMETER, Fact, Metric, RunMode, Trial, TrialHeader, TrialId, counted};
 use treering_script::ConfigError;
 
 use super::origins::{
@@ -19,21 +19,30 @@ const TEST_FACT: &str = "import.mmtests_test";
 const ITERATION_FACT: &str = "import.mmtests_iteration";
 
 /// Remarks about the outputs of the files, each with its place; also about files without any, if
-/// others have some.
-pub fn remarks(files: &[ImportFile]) -> Vec<String> {
+/// others have some. The same remark about several places stands at the first one, unless all are
+/// wanted.
+pub fn remarks(files: &[ImportFile], is_whole: bool) -> Vec<String> {
     let has_outputs = |file: &ImportFile| !file.scan.outlines.is_empty();
     let is_partial = files.iter().any(has_outputs);
-    let of = |file: &ImportFile| -> Vec<String> {
+    let mut remarks: Vec<(String, &str, usize)> = Vec::new();
+    for file in files {
         let name = &file.name;
-        let remarks = file.scan.remarks.iter();
-        let mut remarks: Vec<String> =
-            remarks.map(|remark| format!("{name}:{}: {}", remark.line, remark.what)).collect();
-        if remarks.is_empty() && is_partial && !has_outputs(file) {
-            remarks.push(format!("{name}: no known output; skipped"));
+        for remark in &file.scan.remarks {
+            let is_same = |known: &&mut (String, &str, usize)| known.1 == remark.what;
+            match remarks.iter_mut().find(is_same).filter(|_| !is_whole) {
+                Some((.., count)) => *count += 1,
+                None => remarks.push((format!("{name}:{}", remark.line), &remark.what, 1)),
+            }
         }
-        remarks
+        if file.scan.remarks.is_empty() && is_partial && !has_outputs(file) {
+            remarks.push((name.clone(), "no known output; skipped", 1));
+        }
+    }
+    let text = |(place, what, count): (String, &str, usize)| match count {
+        1 => format!("{place}: {what}"),
+        count => format!("{place}, and {}: {what}", counted(count as u64 - 1, "more place")),
     };
-    files.iter().flat_map(of).collect()
+    remarks.into_iter().map(text).collect()
 }
 
 /// Assigns the labels of the command line: the first output of every tool gets the first label, the
@@ -161,6 +170,9 @@ pub fn completed_trial(
             (EARLIER_FACT, each(earlier_digests)),
         ]
     });
+    if let Some(configuration) = file.position.as_ref().and_then(|of| of.configuration.as_ref()) {
+        foreign.parameter(CONFIGURATION_PARAMETER, configuration);
+    }
     let mut trial = foreign.with(beginning);
     let (first, last) = found.lines;
     let lines = match found.nth {

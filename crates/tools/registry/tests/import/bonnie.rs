@@ -115,6 +115,23 @@ fn each_output_format_alone_is_a_trial() {
 }
 
 #[test]
+fn a_seed_that_the_program_chose_makes_no_other_job() {
+    let seeded = |seed: &str| line().replace("1400000000", seed);
+    let parameters = |text: &str| only(&import(text.as_bytes())).parameters.clone();
+    assert_eq!(parameters(&seeded("1400000001")), parameters(line()));
+    let newer = |seed: &str| {
+        format!(
+            "1.98,1.98,oak,1,{seed},1989M,,8192,5,,,153895,14,156056,12,,,+++++,+++,5204,37,,,,,,,,\
+             ,,,,,,,,,,,108us,133us,,75us,109us,,,,,,\n"
+        )
+    };
+    assert_eq!(parameters(&newer("1591800433")), parameters(&newer("1591740594")));
+    assert_ne!(parameters(&newer("7")), parameters(&newer("8")), "given by the user");
+    let imported = import(newer("1591800433").as_bytes());
+    assert_eq!(fact(only(&imported), "import.seed"), Some("1591800433"));
+}
+
+#[test]
 fn runs_joined_by_a_web_page_are_separated() {
     let glued: String = BONNIE.lines().collect();
     let other = glued.replace("106.5", "99.5").replace("2048", "3000");

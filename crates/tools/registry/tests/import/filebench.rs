@@ -106,6 +106,21 @@ fn outputs_of_1_4_are_read() {
 }
 
 #[test]
+fn the_order_in_which_processes_start_their_threads_makes_no_other_job() {
+    let start = "35318: 2.793: Running...\n";
+    let started = |names: [&str; 3]| {
+        let line = |name: &&str| format!("38019: 1.8: Starting 1 {name} threads\n");
+        let lines: String = names.iter().map(line).collect();
+        OLD.replace(start, &format!("{lines}{start}"))
+    };
+    let (one, other) = (started(["reads", "writes", "reads"]), started(["writes", "reads", "reads"]));
+    let (one, other) = (import(one.as_bytes()), import(other.as_bytes()));
+    assert_eq!(only(&one).parameters, only(&other).parameters);
+    let reads = only(&one).parameters.iter().filter(|(name, _)| name == "reads threads").count();
+    assert_eq!(reads, 1);
+}
+
+#[test]
 fn two_reports_in_one_paste_without_their_headers_are_two_trials() {
     let (_, report) = FILEBENCH.split_once("1.620: Running...\n").unwrap();
     let report = report.replace("11.770: Shutting down processes\n", "");
