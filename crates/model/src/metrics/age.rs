@@ -15,7 +15,7 @@ metrics! {
     /// Mean time of reading the files of this maintenance after it, with cold caches.
     READ_AFTER_SECONDS = "read_after_seconds", Seconds, Lower;
     /// Time of reading, as it was before the maintenance, after which the maintenance has saved the
-    /// time that it took; missing if reading became no faster.
+    /// time that it took; missing if the spread of the readings does not tell a gain from none.
     PAID_BACK_SECONDS = "paid_back_seconds", Seconds, Lower;
     /// Bytes written to the device by the bytes that the operations wrote, between the age before
     /// and the age of the trial; for the first age since the filesystem was made.

@@ -507,7 +507,8 @@ impl Job for AgeJob {
                 let operations = self.operations().unwrap_or(0);
                 let maintained = model.maintenance.iter().map(|plan| {
                     let runs = plan.every.map_or(1, |every| operations / every);
-                    runs * MaintenancePart::of(plan).len() as u64
+                    let tasks = MaintenancePart::of(plan).iter().map(|part| part.tasks());
+                    runs * u64::from(tasks.sum::<u32>())
                 });
                 1 + populations + self.steps(model) + written + maintained.sum::<u64>()
             }

@@ -14,6 +14,7 @@ use super::maintenance::costs::MaintenanceCosts;
 use super::maintenance::plan::{MaintenanceKind, MaintenancePart, MaintenancePlan};
 use super::maintenance::sample::take_files;
 use super::maintenance::script::MaintenanceScript;
+use super::operation::LiveFile;
 use super::player::{OperationScript, TaskWork};
 use super::progress::{AGE, FILL, RunProgress};
 use super::steps::StepRecord;
@@ -201,7 +202,6 @@ impl AgeSession {
 
     /// Runs maintenance, each part in a phase of its own.
     fn maintain(&mut self, due: &[usize], conductor: &mut dyn Conductor) -> SessionResult {
-        let is_resumed = !self.earlier.is_empty();
         for &index in due {
             let operations = self.progress.ending.operations();
             let taken = {
@@ -210,30 +210,43 @@ impl AgeSession {
             };
             let plan = self.plans[index].clone();
             for &part in MaintenancePart::of(&plan) {
-                let numbers = (operations, self.live_bytes);
-                let script = MaintenanceScript::new(
-                    (index, part),
-                    &self.generator,
-                    &taken,
-                    numbers,
-                    is_resumed,
-                );
-                let (name, subject) = (part.name(&plan), format!("after {operations} operations"));
-                let op = if part == MaintenancePart::Work { Op::Sync } else { Op::Read };
-                let tasks = vec![Task::new(&name, &subject, op, Box::new(script))];
-                // Work on the contents of files has to read them, as long after they were written.
-                let keeps = matches!(plan.kind, MaintenanceKind::Trim | MaintenanceKind::Snapshot);
-                let is_warm = op == Op::Sync && keeps;
-                let caches = if is_warm { CachePolicy::Keep } else { CachePolicy::Drop };
-                conductor.phase(Phase::new(name, 1))?;
-                let group = ParallelGroup { caches, ..ParallelGroup::new(tasks) };
-                let costs = &mut self.costs;
-                conductor.group(group, &mut |totals: &TaskTotals| {
-                    costs.task_ended(index, part, totals);
-                })?;
+                conductor.phase(Phase::new(part.name(&plan), part.tasks()))?;
+                for _task in 0..part.tasks() {
+                    self.maintain_part((index, part), &taken, operations, conductor)?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Runs a task of a part of maintenance.
+    fn maintain_part(
+        &mut self,
+        (index, part): (usize, MaintenancePart),
+        taken: &Arc<Vec<(usize, LiveFile)>>,
+        operations: u64,
+        conductor: &mut dyn Conductor,
+    ) -> SessionResult {
+        let plan = &self.plans[index];
+        let script = MaintenanceScript::new(
+            (index, part),
+            &self.generator,
+            taken,
+            (operations, self.live_bytes),
+            !self.earlier.is_empty(),
+        );
+        let (name, subject) = (part.name(plan), format!("after {operations} operations"));
+        let op = if part == MaintenancePart::Work { Op::Sync } else { Op::Read };
+        let tasks = vec![Task::new(&name, &subject, op, Box::new(script))];
+        // Work on the contents of files has to read them, as long after they were written.
+        let keeps = matches!(plan.kind, MaintenanceKind::Trim | MaintenanceKind::Snapshot);
+        let is_warm = op == Op::Sync && keeps;
+        let caches = if is_warm { CachePolicy::Keep } else { CachePolicy::Drop };
+        let group = ParallelGroup { caches, ..ParallelGroup::new(tasks) };
+        let costs = &mut self.costs;
+        conductor.group(group, &mut |totals: &TaskTotals| {
+            costs.task_ended(index, part, totals);
+        })
     }
 }
 
@@ -262,11 +275,13 @@ impl Session for AgeSession {
 
     fn facts(&self) -> Vec<Fact> {
         let generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
-        self.progress.facts([
+        let mut facts = self.progress.facts([
             ("age.live_bytes", self.live_bytes.to_string()),
             ("age.drawn", generator.drawn().to_string()),
             ("age.fingerprint", generator.fingerprint().text()),
-        ])
+        ]);
+        facts.extend(self.costs.facts());
+        facts
     }
 
     fn metrics(&self) -> Vec<Metric> {

@@ -177,8 +177,8 @@ mod tests {
 
     #[test]
     fn uniform_writes_are_amplified_as_the_closed_form_says() {
-        // The simulation of the same rules elsewhere, with 64 pages a block: 7.01, 4.53 and 2.40.
-        for (percent, simulated) in [(7.0, 7.01), (12.0, 4.53), (28.0, 2.40)] {
+        // Simulations of the same rules elsewhere, with 64 pages a block.
+        for (percent, simulated) in [(7.0, 7.01), (12.0, 4.53), (15.0, 3.81), (28.0, 2.40)] {
             let mut draws = Draws(7);
             let spare = percent / 100.0;
             let found = amplification((64, spare), |map| {
@@ -191,21 +191,45 @@ mod tests {
         }
     }
 
+    /// Pages for each page of the host if blocks are collected in the order in which they were
+    /// written, and a share `hot` of the writes goes to a share `part` of the pages (Desnoyers,
+    /// 2012, hot and cold data): with a rewrite rate of x in the time of one round through all
+    /// blocks, a page is copied x / (exp(x) - 1) times in it.
+    fn closed_form_of_two_rates(pages_per_live: f64, hot: f64, part: f64) -> f64 {
+        let copies = |rate: f64| rate / rate.exp_m1();
+        let (mut low, mut high) = (1.0, 100.0);
+        for _round in 0..100 {
+            let found = f64::midpoint(low, high);
+            let writes = pages_per_live / found;
+            let copied = part * copies(hot / part * writes)
+                + (1.0 - part) * copies((1.0 - hot) / (1.0 - part) * writes);
+            let is_above = pages_per_live - writes > copied;
+            (low, high) = if is_above { (low, found) } else { (found, high) };
+        }
+        low
+    }
+
     #[test]
     fn skewed_writes_in_one_stream_cost_more_than_uniform_ones() {
-        // Four in five writes go to a fifth of the pages: 5.13 in the limit, against 4.85.
-        let (mut uniform, mut skewed) = (Draws(7), Draws(7));
-        let uniform = amplification((64, 0.12), |map| {
-            map.write(uniform.below(PAGES));
-            1
-        });
-        let skewed = amplification((64, 0.12), |map| {
-            let is_hot = skewed.below(5) < 4;
-            let page = skewed.below(if is_hot { PAGES / 5 } else { PAGES * 4 / 5 });
-            map.write(if is_hot { page } else { PAGES / 5 + page });
-            1
-        });
-        assert!(skewed > uniform && skewed < 5.5, "{skewed} {uniform}");
+        let uniform = closed_form_of_two_rates(1.28, 0.5, 0.5);
+        assert!((uniform - closed_form(1.28)).abs() < 0.001, "{uniform}");
+        // Share of the writes in tenths, to one in so many pages, and the simulation of the same
+        // rules elsewhere, with 64 pages a block.
+        let cases = [(7.0, 8, 5, 7.44), (15.0, 9, 10, 4.83), (28.0, 8, 5, 2.75)];
+        for (percent, tenths, one_in, simulated) in cases {
+            let mut draws = Draws(7);
+            let (spare, hot_pages) = (percent / 100.0, PAGES / one_in);
+            let found = amplification((64, spare), |map| {
+                let is_hot = draws.below(10) < tenths;
+                let page = draws.below(if is_hot { hot_pages } else { PAGES - hot_pages });
+                map.write(if is_hot { page } else { hot_pages + page });
+                1
+            });
+            let (hot, part) = (tenths as f64 / 10.0, 1.0 / one_in as f64);
+            let closed = closed_form_of_two_rates(1.0 + spare, hot, part);
+            assert!((found / simulated - 1.0).abs() < 0.03, "{percent} {tenths}: {found}");
+            assert!(found < closed && found > closed * 0.88, "{percent}: {found} {closed}");
+        }
     }
 
     #[test]

@@ -56,7 +56,11 @@ pub(super) fn add_aging(page: &mut Report, trial: &Trial) {
         _ => None,
     };
     let scores = trial.metrics.iter().filter_map(after);
-    page.key_values(AGING_FACTS.iter().filter_map(pair).chain(scores));
+    let gains = trial.facts.iter().filter_map(|fact| {
+        let maintenance = fact.name.strip_prefix("age.gain.")?;
+        Some((format!("gain of {maintenance}"), Cell::text(&fact.value)))
+    });
+    page.key_values(AGING_FACTS.iter().filter_map(pair).chain(scores).chain(gains));
 }
 
 fn fact_cell(name: &str, value: &str) -> Cell {

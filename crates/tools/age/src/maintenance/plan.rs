@@ -167,14 +167,17 @@ impl MaintenancePlan {
     }
 }
 
+/// Number of readings before and after: their spread tells a gain from noise.
+const READINGS: u32 = 3;
+
 /// Part of a run of maintenance, which is a phase of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MaintenancePart {
-    /// Reads its files cold, before the work.
+    /// Reads its files cold, several times, before the work.
     ReadBefore,
     /// Does the work.
     Work,
-    /// Reads its files cold, after the work.
+    /// Reads its files cold, as often, after the work.
     ReadAfter,
 }
 
@@ -184,7 +187,15 @@ impl MaintenancePart {
         if plan.reads { &[Self::ReadBefore, Self::Work, Self::ReadAfter] } else { &[Self::Work] }
     }
 
-    /// Name of the phase and of its task.
+    /// Number of its tasks, one after the other.
+    pub(crate) const fn tasks(self) -> u32 {
+        match self {
+            Self::Work => 1,
+            Self::ReadBefore | Self::ReadAfter => READINGS,
+        }
+    }
+
+    /// Name of the phase and of its tasks.
     pub(crate) fn name(self, plan: &MaintenancePlan) -> String {
         match self {
             Self::ReadBefore => format!("read before {}", plan.name),
