@@ -18,7 +18,7 @@ use super::generator::OperationGenerator;
 use super::maintenance::script::first_refused;
 use super::operation::{LiveFile, Operation, OperationAction};
 use super::profile::FilesPlan;
-use super::restore::restore;
+use super::restore::{first_foreign, restore};
 use super::steps::{SpaceAnswer, StepCounters, StepRecord};
 use treering_kit::ahead::{AheadCounters, can_allocate};
 
@@ -60,6 +60,8 @@ pub(super) struct OperationScript {
     put_back: u64,
     /// First required call that the filesystem does not support.
     refused: Option<String>,
+    /// Entry in the way of an interrupted run that goes on.
+    foreign: Option<String>,
 }
 
 impl OperationScript {
@@ -80,6 +82,7 @@ impl OperationScript {
             earlier: Vec::new(),
             put_back: 0,
             refused: None,
+            foreign: None,
         }
     }
 
@@ -137,6 +140,13 @@ impl OperationScript {
             TaskWork::Prepare => {}
             TaskWork::Restore => {
                 let plans = self.lock().model().files.clone();
+                // What is not of the run stays: nothing is changed before all was looked at.
+                for plan in &plans {
+                    self.foreign = first_foreign(io, plan)?;
+                    if self.foreign.is_some() {
+                        return Ok(());
+                    }
+                }
                 for (files, plan) in plans.iter().enumerate() {
                     let standing = self.lock().standing(files);
                     let put_back = restore(io, plan, &standing, |unit| {
@@ -541,13 +551,14 @@ impl Script for OperationScript {
         let drawn_print = self.lock().fingerprint().number();
         let (ahead, step) = (self.counted, StepRecord { drawn_print, ..self.step.clone() });
         let (earlier, put_back) = (self.earlier.clone(), self.put_back);
-        let refused = self.refused.clone();
+        let (refused, foreign) = (self.refused.clone(), self.foreign.clone());
         Counters::from_value(&StepCounters {
             ahead,
             step,
             earlier,
             put_back,
             refused,
+            foreign,
             ..StepCounters::default()
         })
     }
