@@ -13,11 +13,11 @@ use treering_trace::ModelledDisk;
 
 use super::document::VariantRehearsal;
 use super::kernels::{KernelChoice, under_kernels};
+use super::write::size;
 use super::{
     Conditions, Judging, Machine, Observing, Plan, PlannedJob, Stopping, family, foreseen,
     loop_device, metric_hint, rewriting,
 };
-use super::write::size;
 use crate::failure::{Failure, FailureKind};
 
 const GIB: u64 = 1 << 30;

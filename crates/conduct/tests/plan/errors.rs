@@ -391,10 +391,7 @@ const FAULTS: &[(&str, &str)] = &[
         "[[variant]]\nfilesystem = \"ext4\"\n\n[[job]]\nworkload = \"fs_mark\"\nfilez = 100\n",
     ),
     ("a size of a variant", "[[variant]]\nfilesystem = \"ext4\"\nsize = \"4GiB\"\n"),
-    (
-        "a device as a path",
-        "[[variant]]\nfilesystem = \"ext4\"\ndevice = \"/dev/sdb1\"\n",
-    ),
+    ("a device as a path", "[[variant]]\nfilesystem = \"ext4\"\ndevice = \"/dev/sdb1\"\n"),
     ("a list for a section", "observe = [\"trace\"]\n\n[[variant]]\nfilesystem = \"ext4\"\n"),
     (
         "two jobs of one name",

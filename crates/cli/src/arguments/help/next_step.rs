@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::builder::StyledStr;
-use clap::{Arg, Command};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command};
 use treering_model::filesystems::by_name;
 use treering_model::nearest::nearest;
 use treering_model::quoted;
@@ -37,8 +37,8 @@ pub(in crate::arguments) fn with_next_step(
     refused
 }
 
-/// Removes the advice to pass the option as a value where another option is meant, or the verb takes
-/// no other program's options; and a usage line that has the option that is meant as required.
+/// Removes the advice to pass the option as a value where another option is meant, or the verb
+/// takes no other program's options; and a usage line that requires the option that is meant.
 fn without_value(refused: &mut clap::Error, verb: &[&Command]) {
     let is_meant = refused.get(ContextKind::SuggestedArg).is_some();
     if is_meant {
@@ -49,9 +49,8 @@ fn without_value(refused: &mut clap::Error, verb: &[&Command]) {
     let Some(ContextValue::StyledStrs(tips)) = refused.remove(ContextKind::Suggested) else {
         return;
     };
-    let is_right = |tip: &StyledStr| {
-        (passes_words && !is_meant) || !tip.to_string().starts_with("to pass")
-    };
+    let is_right =
+        |tip: &StyledStr| (passes_words && !is_meant) || !tip.to_string().starts_with("to pass");
     let tips: Vec<StyledStr> = tips.into_iter().filter(is_right).collect();
     if !tips.is_empty() {
         refused.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));

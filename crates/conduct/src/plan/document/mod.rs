@@ -89,8 +89,9 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
         let message = format!("the plan has {bytes} bytes; at most {BYTES_MAX} are accepted");
         return Err(Fault::whole(message));
     }
-    let document = DeTable::parse(text)
-        .map_err(|error| wanted_at_bare_word(text, &error, known).unwrap_or_else(|| syntax(&error)))?;
+    let document = DeTable::parse(text).map_err(|error| {
+        wanted_at_bare_word(text, &error, known).unwrap_or_else(|| syntax(&error))
+    })?;
     let top = table(document, known)?;
     // Missing keys are reported at the end of the document.
     let end = text.trim_end().len();

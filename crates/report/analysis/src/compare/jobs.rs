@@ -5,8 +5,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use treering_model::{
-    Accelerator, BLOGBENCH_READ_BYTES, CHANGED_OPTIONS_FACT, CONFIGURATION_PARAMETER, Cell, RunMode, Trial, TrialId,
-    counted, quoted,
+    Accelerator, BLOGBENCH_READ_BYTES, CHANGED_OPTIONS_FACT, CONFIGURATION_PARAMETER, Cell,
+    RunMode, Trial, TrialId, counted, quoted,
 };
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
@@ -339,6 +339,7 @@ fn distinguishing(own: &TrialGroup<'_>, all: &[&TrialGroup<'_>]) -> String {
     }
     let configuration = own.parameters.iter().find(|(name, _)| *name == CONFIGURATION_PARAMETER);
     if let Some(own) = configuration
+        && all.len() > 1
         && all.iter().filter(|other| other.parameters.contains(own)).count() == 1
     {
         return own.1.to_owned();

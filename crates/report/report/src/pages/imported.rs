@@ -105,9 +105,8 @@ pub fn page(rows: &[ImportedRow], view: &ImportView<'_>) -> Report {
 fn cautions(rows: &[ImportedRow], is_whole: bool) -> Option<Block> {
     let mut counted: Vec<(&Caution, usize, bool)> = Vec::new();
     for caution in rows.iter().flat_map(|row| &row.cautions) {
-        let is_same = |known: &Caution| {
-            known == caution || (!is_whole && known.code == caution.code)
-        };
+        let is_same =
+            |known: &Caution| known == caution || (!is_whole && known.code == caution.code);
         match counted.iter_mut().find(|(known, ..)| is_same(known)) {
             Some((known, count, is_equal)) => {
                 *count += 1;

@@ -14,8 +14,8 @@ const NAME_FACT: &str = "import.machine";
 const TOO_SHORT_FACT: &str = "import.not_measured";
 /// Formats in which the default seed is the start time.
 const SEED_IS_TIME: [&str; 2] = ["1.96", "1.97"];
-/// Times from 2008 to 2030, in seconds since 1970: the default seed is the start time, in format 1.98
-/// with the low bits of the process mixed in.
+/// Times from 2008 to 2030, in seconds since 1970: the default seed is the start time, in format
+/// 1.98 with the low bits of the process mixed in.
 const TIMES: std::ops::Range<u64> = 1_199_145_600..1_893_456_000;
 
 /// Converts a run to a trial, and remarks about it.

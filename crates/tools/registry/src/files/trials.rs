@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use treering_kit::import::trial::ForeignTrial;
-use treering_model::{CONFIGURATION_PARAMETER, Fact, Metric, RunMode, Trial, TrialHeader, TrialId, counted};
+use treering_model::{
+    CONFIGURATION_PARAMETER, Fact, Metric, RunMode, Trial, TrialHeader, TrialId, counted,
+};
 use treering_script::ConfigError;
 
 use super::origins::{

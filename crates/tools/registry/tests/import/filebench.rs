@@ -113,7 +113,8 @@ fn the_order_in_which_processes_start_their_threads_makes_no_other_job() {
         let lines: String = names.iter().map(line).collect();
         OLD.replace(start, &format!("{lines}{start}"))
     };
-    let (one, other) = (started(["reads", "writes", "reads"]), started(["writes", "reads", "reads"]));
+    let (one, other) =
+        (started(["reads", "writes", "reads"]), started(["writes", "reads", "reads"]));
     let (one, other) = (import(one.as_bytes()), import(other.as_bytes()));
     assert_eq!(only(&one).parameters, only(&other).parameters);
     let reads = only(&one).parameters.iter().filter(|(name, _)| name == "reads threads").count();

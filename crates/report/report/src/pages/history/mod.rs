@@ -339,7 +339,10 @@ pub(crate) fn changes(series: &HistorySeries) -> Table {
             Cell::text(shift_change(series, shift)),
             Cell::some_text(&interval),
             Cell::text(p_value(shift.p_value)),
-            Cell::text(format!("{} and {}", key(shift.between.0), key(shift.between.1))),
+            Cell::text(match shift.between {
+                (first, last) if first == last => key(first),
+                (first, last) => format!("{} and {}", key(first), key(last)),
+            }),
         ]);
     }
     let link = |shift: &LevelShift| series.points[shift.index].link.as_deref();
