@@ -1,5 +1,5 @@
-//! Annotations of a stored trial: a new label, exclusion from comparisons, or a change of level at
-//! it that is known. The trial itself stays unchanged.
+//! Annotations of a stored trial: a new label, exclusion from comparisons, or a change of level or
+//! a trend from it on that is known. The trial itself stays unchanged.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,13 +21,13 @@ pub enum AnnotationKind {
     },
     /// Inclusion after an exclusion.
     Included,
-    /// Acknowledgement of a change of level whose first point has the trial.
+    /// Acknowledgement of a change of level, or of a trend, whose first point has the trial.
     Acknowledged(Acknowledgement),
     /// End of an acknowledgement of the same metric, anchor and direction.
     Withdrawn(Acknowledgement),
 }
 
-/// Change of level in a history that is known, with the reason.
+/// Change of level, or trend, in a history that is known, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acknowledgement {
     /// Full name of the metric.
@@ -38,6 +38,10 @@ pub struct Acknowledgement {
     /// Logarithm of new level / old level in millionths, whose sign is the direction; the largest
     /// number for a change from zero.
     pub log_ratio_millionths: i64,
+    /// Number of points of a trend, over which its level changed by this ratio; `None` for a change
+    /// of level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trend_points: Option<u64>,
     /// Reason given by the user.
     pub reason: String,
 }
@@ -53,10 +57,12 @@ impl Acknowledgement {
         millionths
     }
 
-    /// True if both are about a change of the same metric in the same direction.
+    /// True if both are about a change, or both about a trend, of the same metric in the same
+    /// direction.
     fn is_alike(&self, other: &Self) -> bool {
         self.metric == other.metric
             && self.anchor == other.anchor
+            && self.trend_points.is_some() == other.trend_points.is_some()
             && (self.log_ratio_millionths > 0) == (other.log_ratio_millionths > 0)
     }
 }
@@ -126,6 +132,7 @@ mod tests {
             metric: metric.to_owned(),
             anchor: String::new(),
             log_ratio_millionths: Acknowledgement::millionths(ratio),
+            trend_points: None,
             reason: "compiler 14".to_owned(),
         };
         let annotations = [
@@ -137,8 +144,16 @@ mod tests {
         let known = |most: usize| Annotation::acknowledgements(&annotations[..most]);
         assert_eq!(known(3), [&change("a", 1.3), &change("b", f64::INFINITY), &change("a", 0.7)]);
         assert_eq!(known(4), [&change("b", f64::INFINITY), &change("a", 0.7)]);
+        let trend = Acknowledgement { trend_points: Some(60), ..change("b", f64::INFINITY) };
+        let with_trend = [&annotations[1], &at(5, AnnotationKind::Acknowledged(trend.clone()))]
+            .map(Clone::clone);
+        assert_eq!(
+            Annotation::acknowledgements(&with_trend),
+            [&change("b", f64::INFINITY), &trend],
+            "a trend beside a change"
+        );
         assert_eq!(Annotation::exclusion(&annotations), None);
-        for annotation in &annotations {
+        for annotation in annotations.iter().chain(&with_trend) {
             let json = serde_json::to_string(annotation).unwrap();
             assert_eq!(serde_json::from_str::<Annotation>(&json).unwrap(), *annotation);
         }

@@ -28,8 +28,8 @@ pub(crate) struct HistoryArgs {
     /// With --gate: ignore new levels, and newest points, that differ by less.
     #[arg(long, value_name = "N%", requires = "gate")]
     pub(crate) smallest_change: Option<String>,
-    /// Acknowledge the changes of level that begin at this point: they are shown as known, and no
-    /// gate stops for them.
+    /// Acknowledge the changes of level and the slow trends that begin at this point: they are
+    /// shown as known, and no gate stops for them.
     #[arg(long, value_name = "POINT", requires = "reason", conflicts_with = "gate")]
     pub(crate) acknowledge: Option<String>,
     /// With --acknowledge: the reason, as histories are to show it.

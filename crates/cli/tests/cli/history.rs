@@ -108,7 +108,9 @@ fn an_acknowledged_change_passes_the_gate() {
     let acknowledge = |point: &str| {
         program.run(["history", "--acknowledge", point, "--reason", "known: compiler 14"])
     };
-    acknowledge("2025-11-18").ends_with(2).complains("no change of level begins at this point");
+    acknowledge("2025-11-18")
+        .ends_with(2)
+        .complains("no change of level or trend begins at this point");
     acknowledge("2025-11-18").ends_with(2).complains("2025-11-17");
     program.run(["history", "--acknowledge", "2025-11-17"]).ends_with(2).complains("--reason");
     let acknowledged = acknowledge("2025-11-17").ends_with(0);
@@ -147,4 +149,23 @@ fn points_have_the_links_of_their_trials_or_of_an_address() {
     let page = program.run(["history", "--link", "https://example.org/{}"]).ends_with(0).stdout;
     assert!(page.contains("https://example.org/2025-11-17"), "{page}");
     program.run(["history", "--link", "javascript:{}"]).ends_with(2).complains("--link");
+}
+
+#[test]
+fn an_acknowledged_trend_passes_the_gate_until_it_is_withdrawn() {
+    let program = month(|day| 1000.0 * (1.0 - 0.006 * f64::from(day)));
+    let gate = |code: i32| {
+        program.run(["history", "--gate"]).ends_with(code);
+    };
+    gate(1);
+    let since = ["history", "--acknowledge", "2025-11-01", "--reason", "the disk wears"];
+    let acknowledged = program.run(since).ends_with(0);
+    acknowledged.complains("slowly worse since 2025-11-01 is known: the disk wears");
+    gate(0);
+    let found = data(&program, &[]);
+    assert_eq!(found["series"][0]["trend"]["known"], "the disk wears", "{found}");
+    let page = program.run(["history"]).ends_with(0).stdout.replace(['\n', '\u{a0}'], " ");
+    assert!(page.contains("known, slowly worse since 2025-11-01"), "{page}");
+    program.run(["history", "--withdraw", "2025-11-01"]).ends_with(0);
+    gate(1);
 }

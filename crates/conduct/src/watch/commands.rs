@@ -3,7 +3,7 @@
 use super::WatchOptions;
 use crate::shell::quoted;
 
-/// Regression of a series at its newest points.
+/// Regression of a series: a level that began at its newest points, or a trend up to the newest.
 pub struct WorsePoint {
     /// Label of the last good point.
     pub good: String,
@@ -11,6 +11,30 @@ pub struct WorsePoint {
     pub worse: String,
     /// Kernel of the last good point in a guest, if it is known.
     pub good_kernel: Option<String>,
+    /// Ratio of the levels at both points of a trend; `None` for a change of level.
+    pub trend_ratio: Option<f64>,
+}
+
+impl WorsePoint {
+    /// Purpose of a bisection between the two points, and the threshold that it needs. The commits
+    /// of a trend have small parts of it, so the commit at which half of it is passed is sought.
+    fn sought(&self) -> (String, String) {
+        let Self { good, worse, .. } = self;
+        let half = self.trend_ratio.map(|ratio| (ratio.sqrt() - 1.0).abs() * 100.0);
+        match half.filter(|half| half.is_finite()) {
+            Some(half) => {
+                let purpose = format!(
+                    "Find the commit that passes half of the trend from {good} to {worse} \
+                     ({half:.1} %), which a single commit may not have made"
+                );
+                (purpose, format!(" --threshold {half:.1}%"))
+            }
+            None => {
+                let purpose = format!("Find the commit between {good} (good) and {worse} (worse)");
+                (purpose, String::new())
+            }
+        }
+    }
 }
 
 /// Commands with their purposes, in the order to run them. `points_needed` is the number of further
@@ -29,11 +53,12 @@ pub fn next_commands(
         };
         commands.push((purpose, more_points_command(options, points)));
     }
-    if let Some(WorsePoint { good, worse, good_kernel }) = worse {
-        let purpose = format!("Find the commit between {good} (good) and {worse} (worse)");
+    if let Some(point) = worse {
+        let (purpose, threshold) = point.sought();
+        let WorsePoint { good, worse, good_kernel, .. } = point;
         let kernel = good_kernel.as_deref().map_or_else(|| "GOOD-KERNEL".to_owned(), quoted);
         let command = format!(
-            "git bisect start {} {} && git bisect run treering kernel bisect-step --good {kernel} \
+            "git bisect start {} {} && git bisect run treering kernel bisect-step --good {kernel}{threshold} \
              --build 'make -s -j8 olddefconfig bzImage' {}",
             tag(worse).as_deref().unwrap_or("BAD"),
             tag(good).as_deref().unwrap_or("GOOD"),
@@ -82,7 +107,22 @@ fn more_points_command(options: &WatchOptions, points: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::tag;
+    use super::{WorsePoint, tag};
+
+    #[test]
+    fn a_bisection_of_a_trend_seeks_half_of_it() {
+        let point = |trend_ratio| WorsePoint {
+            good: "6.1".to_owned(),
+            worse: "6.12".to_owned(),
+            good_kernel: None,
+            trend_ratio,
+        };
+        let (purpose, threshold) = point(Some(0.81)).sought();
+        assert!(purpose.contains("half of the trend from 6.1 to 6.12 (10.0 %)"), "{purpose}");
+        assert_eq!(threshold, " --threshold 10.0%");
+        assert_eq!(point(None).sought().1, "");
+        assert_eq!(point(Some(f64::INFINITY)).sought().1, "", "from zero");
+    }
 
     #[test]
     fn versions_and_commits_become_git_names_but_dates_do_not() {

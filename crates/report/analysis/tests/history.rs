@@ -164,6 +164,7 @@ fn known(levels: &[(u32, f64)], day: u32, ratio: f64) -> Vec<(usize, bool)> {
                 metric: "files_per_second".to_owned(),
                 anchor: String::new(),
                 log_ratio_millionths: Acknowledgement::millionths(ratio),
+                trend_points: None,
                 reason: "compiler 14".to_owned(),
             });
             trial.annotations.push(Annotation { at_unix_ms: 1, change });
@@ -220,6 +221,7 @@ fn the_gate_stops_a_slow_trend_for_the_worse_and_no_step_of_long_ago() {
         metric: String::new(),
         anchor: String::new(),
         log_ratio_millionths: 0,
+        trend_points: None,
         reason: "compiler 14".to_owned(),
     };
     let compiler = KnownChange { acknowledgement, trials: Vec::new() };
@@ -232,4 +234,46 @@ fn the_gate_stops_a_slow_trend_for_the_worse_and_no_step_of_long_ago() {
     let step = sixty_days(|day| if day < 20 { 1.0 } else { 0.9 });
     assert_eq!((&step.series[0].trend, step.series[0].shifts.len()), (&None, 1));
     assert_eq!(gate(0.0).decide(&step), Gate::Pass);
+}
+
+/// Sixty days of a rate that falls by `each` from day to day, varies by 2 %, and is 12 % lower from
+/// `step` on. The first day acknowledges a trend of -12 % over its first `points` points.
+fn known_trend(each: f64, step: u32, points: u64) -> History {
+    let dated = (0..60).map(|day| {
+        let mut trial = trial(day, 0, 99);
+        let noise = 1.0 + f64::from(day * day * 7919 % 1009) / 14_400.0;
+        let lower = if day < step { 1.0 } else { 0.88 };
+        trial.metrics[0].value = 1000.0 * (1.0 - each * f64::from(day)) * noise * lower;
+        if day == 0 {
+            let change = AnnotationKind::Acknowledged(Acknowledgement {
+                metric: "files_per_second".to_owned(),
+                anchor: String::new(),
+                log_ratio_millionths: Acknowledgement::millionths(0.88),
+                trend_points: Some(points),
+                reason: "the disk wears".to_owned(),
+            });
+            trial.annotations.push(Annotation { at_unix_ms: 1, change });
+        }
+        DatedTrial { key: format!("day {day}"), trial }
+    });
+    history(&dated.collect::<Vec<_>>(), &HistoryTerms::default()).unwrap()
+}
+
+#[test]
+fn a_known_trend_passes_the_gate_with_its_levels_and_a_steeper_one_does_not() {
+    let terms = HistoryGate { recent: 5, smallest_change: 0.0 };
+    let gate = |history: &History| terms.decide(history);
+    let known = known_trend(0.002, 60, 60);
+    let series = &known.series[0];
+    assert!(series.trend.as_ref().unwrap().known.is_some(), "{:?}", series.trend);
+    assert!(!series.shifts.is_empty(), "the trend has levels");
+    assert!(series.shifts.iter().all(|shift| shift.known.is_some()), "{:?}", series.shifts);
+    assert_eq!(gate(&known), Gate::Pass);
+    let shorter = known_trend(0.002, 60, 40);
+    assert_eq!(gate(&shorter), Gate::Pass, "as steep, and acknowledged twenty points ago");
+    let steeper = known_trend(0.005, 60, 60);
+    assert!(steeper.series[0].trend.as_ref().is_some_and(|trend| trend.known.is_none()));
+    assert_eq!(gate(&steeper), Gate::Worse);
+    let dropped = known_trend(0.002, 56, 60);
+    assert_eq!(gate(&dropped), Gate::Worse, "a step within it: {:?}", dropped.series[0].shifts);
 }

@@ -1,9 +1,11 @@
-//! Acknowledgements of changes of level: `treering history --acknowledge POINT` and `--withdraw
-//! POINT`.
+//! Acknowledgements of changes of level and trends: `treering history --acknowledge POINT` and
+//! `--withdraw POINT`.
 
 use std::process::ExitCode;
 
-use treering_analysis::history::{History, KnownChange, LevelShift, SeriesShift, acknowledgement};
+use treering_analysis::history::{
+    History, HistoryChange, HistorySeries, KnownChange, acknowledgement, trend_acknowledgement,
+};
 use treering_model::nearest::suggestion;
 use treering_model::{AnnotationKind, TrialId};
 
@@ -13,7 +15,7 @@ use crate::clock;
 use crate::failure::Failure;
 use crate::storage::{failure, place_of};
 
-/// Acknowledges the changes of level at a point, or withdraws the acknowledgement; `None` if
+/// Acknowledges the changes that begin at a point, or withdraws the acknowledgement; `None` if
 /// neither option is given.
 pub(super) fn change(args: &HistoryArgs, history: &History) -> Result<Option<ExitCode>, Failure> {
     let anchor = args.series.anchor.as_deref();
@@ -26,33 +28,51 @@ pub(super) fn change(args: &HistoryArgs, history: &History) -> Result<Option<Exi
                 );
             }
             let changes = changes_at("--acknowledge", point, history, |_| true)?;
-            changes
-                .into_iter()
-                .map(|(series, shift)| {
-                    let known = acknowledgement(series, shift, anchor, reason);
-                    let trials = series.points[shift.index].trials.clone();
-                    let words = format!("is known: {reason}");
-                    (series.shift_line(shift, &words), trials, AnnotationKind::Acknowledged(known))
-                })
-                .collect()
+            let acknowledged = changes.into_iter().map(|(series, change)| {
+                let (index, known) = match change {
+                    HistoryChange::Shift(shift) => {
+                        (shift.index, acknowledgement(series, shift, anchor, reason))
+                    }
+                    HistoryChange::Trend(trend) => {
+                        (trend.index, trend_acknowledgement(series, trend, anchor, reason))
+                    }
+                };
+                let line = line(series, change, &format!("is known: {reason}"));
+                (line, series.points[index].trials.clone(), AnnotationKind::Acknowledged(known))
+            });
+            acknowledged.collect()
         }
         (None, Some(point)) => {
-            let is_known = |shift: &LevelShift| shift.known.is_some();
+            let is_known = |change: HistoryChange<'_>| own_acknowledgement(change).is_some();
             let changes = changes_at("--withdraw", point, history, is_known)?;
-            changes
-                .into_iter()
-                .filter_map(|(series, shift)| {
-                    let KnownChange { acknowledgement, trials } = shift.known.clone()?;
-                    let words = "is no longer known";
-                    let withdrawn = AnnotationKind::Withdrawn(acknowledgement);
-                    Some((series.shift_line(shift, words), trials, withdrawn))
-                })
-                .collect()
+            let withdrawn = changes.into_iter().filter_map(|(series, change)| {
+                let KnownChange { acknowledgement, trials } = own_acknowledgement(change)?.clone();
+                let line = line(series, change, "is no longer known");
+                Some((line, trials, AnnotationKind::Withdrawn(acknowledgement)))
+            });
+            withdrawn.collect()
         }
         (None, None) => return Ok(None),
     };
     annotate(args, annotations)?;
     Ok(Some(ExitCode::SUCCESS))
+}
+
+/// Acknowledgement of a change itself, not of the trend that it is a part of.
+fn own_acknowledgement(change: HistoryChange<'_>) -> Option<&KnownChange> {
+    match change {
+        HistoryChange::Shift(shift) => {
+            shift.known.as_ref().filter(|known| known.acknowledgement.trend_points.is_none())
+        }
+        HistoryChange::Trend(trend) => trend.known.as_ref(),
+    }
+}
+
+fn line(series: &HistorySeries, change: HistoryChange<'_>, words: &str) -> String {
+    match change {
+        HistoryChange::Shift(shift) => series.shift_line(shift, words),
+        HistoryChange::Trend(trend) => series.trend_line(trend, words),
+    }
 }
 
 /// Sentence for the user, trials to annotate, and their annotation.
@@ -73,10 +93,11 @@ fn changes_at<'h>(
     option: &str,
     point: &str,
     history: &'h History,
-    is_wanted: impl Fn(&LevelShift) -> bool,
-) -> Result<Vec<SeriesShift<'h>>, Failure> {
-    history.shifts_at(point, is_wanted).map_err(|keys| {
-        let kind = if option == "--withdraw" { "known change" } else { "change of level" };
+    is_wanted: impl Fn(HistoryChange<'_>) -> bool,
+) -> Result<Vec<(&'h HistorySeries, HistoryChange<'h>)>, Failure> {
+    history.changes_at(point, is_wanted).map_err(|keys| {
+        let is_withdrawn = option == "--withdraw";
+        let kind = if is_withdrawn { "known change" } else { "change of level or trend" };
         let message = format!("{option} {point}: no {kind} begins at this point");
         Failure::usage(message).hint(if keys.is_empty() {
             format!("these series have no {kind}")

@@ -97,7 +97,7 @@ fn show(
     let draws = output::is_html(args.output.format());
     let mut shown = page(&series, &HistoryView { by: BY, anchor, draws });
     let needed = series.series.iter().filter_map(HistorySeries::points_needed).max();
-    let worse = worse_point(&series, args.recent);
+    let worse = worse_point(&series, args.recent).or_else(|| worse_trend(&series, &dated_trials));
     for (purpose, command) in next_commands(options, needed, worse.as_ref()) {
         shown.command(&purpose, &command);
     }
@@ -115,5 +115,21 @@ fn worse_point(history: &History, recent: usize) -> Option<WorsePoint> {
         good: series.points[shift.index - 1].key.clone(),
         worse: series.points[shift.index].key.clone(),
         good_kernel: kernel.map(|fact| fact.before.clone()),
+        trend_ratio: None,
+    })
+}
+
+/// Ends of the first trend for the worse that is not known.
+fn worse_trend(history: &History, trials: &[DatedTrial]) -> Option<WorsePoint> {
+    let trends = history.series.iter().filter_map(|one| Some((one, one.alarming_trend()?)));
+    let (series, trend) = trends.min_by_key(|(_, trend)| trend.index)?;
+    let first = &series.points[trend.index];
+    let is_of_first = |one: &&DatedTrial| first.trials.contains(&one.trial.beginning.trial);
+    let kernel = trials.iter().find(is_of_first).and_then(|one| one.trial.fact("guest.kernel"));
+    Some(WorsePoint {
+        good: first.key.clone(),
+        worse: series.points.last()?.key.clone(),
+        good_kernel: kernel.map(str::to_owned),
+        trend_ratio: Some(trend.ratio),
     })
 }

@@ -4,7 +4,28 @@ use super::{FEWEST_POINTS, History, HistorySeries, HistoryTrend, LevelShift};
 use crate::compare::Gate;
 
 /// A change of level with its series.
-pub type SeriesShift<'h> = (&'h HistorySeries, &'h LevelShift);
+type SeriesShift<'h> = (&'h HistorySeries, &'h LevelShift);
+/// A change of level or a trend, with its series.
+type SeriesChange<'h> = (&'h HistorySeries, HistoryChange<'h>);
+
+/// A change of level, or a trend.
+#[derive(Clone, Copy, Debug)]
+pub enum HistoryChange<'h> {
+    /// Change of level.
+    Shift(&'h LevelShift),
+    /// Trend.
+    Trend(&'h HistoryTrend),
+}
+
+impl HistoryChange<'_> {
+    /// Index of its first point, from 0.
+    fn index(self) -> usize {
+        match self {
+            Self::Shift(shift) => shift.index,
+            Self::Trend(trend) => trend.index,
+        }
+    }
+}
 
 /// Terms of the gate: which changes count.
 #[derive(Clone, Copy, Debug)]
@@ -47,20 +68,23 @@ impl HistoryGate {
 }
 
 impl History {
-    /// Accepted changes (by `is_wanted`) that begin at the point with this key.
+    /// Accepted changes and trends (by `is_wanted`) that begin at the point with this key.
     ///
     /// # Errors
     /// The keys of the points at which such changes begin, when none begins at this one.
-    pub fn shifts_at<'h>(
+    pub fn changes_at<'h>(
         &'h self,
         point: &str,
-        is_wanted: impl Fn(&LevelShift) -> bool,
-    ) -> Result<Vec<SeriesShift<'h>>, Vec<&'h str>> {
+        is_wanted: impl Fn(HistoryChange<'_>) -> bool,
+    ) -> Result<Vec<SeriesChange<'h>>, Vec<&'h str>> {
         let wanted = self.series.iter().flat_map(|series| {
-            series.shifts.iter().filter(|shift| is_wanted(shift)).map(move |shift| (series, shift))
+            let shifts = series.shifts.iter().map(HistoryChange::Shift);
+            let changes = shifts.chain(series.trend.iter().map(HistoryChange::Trend));
+            changes.map(move |change| (series, change))
         });
-        let wanted: Vec<SeriesShift<'_>> = wanted.collect();
-        let key = |(series, shift): &SeriesShift<'h>| series.points[shift.index].key.as_str();
+        let wanted = wanted.filter(|(_, change)| is_wanted(*change));
+        let wanted: Vec<SeriesChange<'_>> = wanted.collect();
+        let key = |(series, change): &SeriesChange<'h>| series.points[change.index()].key.as_str();
         let chosen: Vec<_> = wanted.iter().filter(|change| key(change) == point).copied().collect();
         if !chosen.is_empty() {
             return Ok(chosen);
@@ -89,9 +113,10 @@ impl History {
 }
 
 impl HistorySeries {
-    /// Trend for the worse, unless levels for the worse began within it and all of them are known.
+    /// Trend for the worse, unless it is known, or levels for the worse began within it and all of
+    /// them are known.
     pub fn alarming_trend(&self) -> Option<&HistoryTrend> {
-        let trend = self.trend.as_ref().filter(|trend| trend.is_worse)?;
+        let trend = self.trend.as_ref().filter(|trend| trend.is_worse && trend.known.is_none())?;
         let inside = |shift: &&LevelShift| shift.is_worse && shift.index > trend.index;
         let mut parts = self.shifts.iter().filter(inside).peekable();
         let is_known = parts.peek().is_some() && parts.all(|shift| shift.known.is_some());
@@ -109,11 +134,20 @@ impl HistorySeries {
     /// Sentence about a change of level: the names of the series, the direction, the point and
     /// `words`.
     pub fn shift_line(&self, shift: &LevelShift, words: &str) -> String {
+        let word = if shift.is_worse { "worse" } else { "better" };
+        self.line(&format!("{word} from {} on {words}", self.points[shift.index].key))
+    }
+
+    /// Sentence about a trend, like that about a change of level.
+    pub fn trend_line(&self, trend: &HistoryTrend, words: &str) -> String {
+        let word = if trend.is_worse { "worse" } else { "better" };
+        self.line(&format!("slowly {word} since {} {words}", self.points[trend.index].key))
+    }
+
+    fn line(&self, words: &str) -> String {
         let parts = [&self.workload, &self.job, &self.variant, &self.metric];
         let parts: Vec<&str> =
             parts.into_iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
-        let key = &self.points[shift.index].key;
-        let word = if shift.is_worse { "worse" } else { "better" };
-        format!("{}: {word} from {key} on {words}", parts.join(", "))
+        format!("{}: {words}", parts.join(", "))
     }
 }

@@ -20,11 +20,11 @@ use treering_stats::{
     points_to_decide,
 };
 
-pub use acknowledged::{KnownChange, acknowledgement};
+pub use acknowledged::{KnownChange, acknowledgement, trend_acknowledgement};
 pub use anchor::{AnchorChanges, anchor_changes};
 pub use explain::explain;
 pub use facts::ChangedFact;
-pub use gate::{HistoryGate, SeriesShift};
+pub use gate::{HistoryChange, HistoryGate};
 use gather::{GatheredSeries, SeriesScale, gather, half_width};
 
 /// Minimum number of points for any judgement.
@@ -199,6 +199,16 @@ pub struct HistoryTrend {
     pub p_value: f64,
     /// True when the newer points are worse.
     pub is_worse: bool,
+    /// Acknowledgement of the trend, if it is known.
+    pub known: Option<KnownChange>,
+}
+
+impl HistoryTrend {
+    /// Mean change from point to point of a series with `count` points, as a logarithm; not a
+    /// number where the level passes zero.
+    fn log_step(&self, count: usize) -> f64 {
+        self.ratio.ln() / (count - self.index).saturating_sub(1).max(1) as f64
+    }
 }
 
 /// A change of the scatter.
@@ -373,6 +383,7 @@ fn trend(
             interval: interval.filter(|(low, _)| low.is_finite()),
             p_value: trend.p_value,
             is_worse: false,
+            known: None,
         }
     });
     Ok(trend)

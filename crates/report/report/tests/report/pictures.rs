@@ -157,6 +157,7 @@ fn a_slow_trend_is_told_with_its_interval() {
         interval: Some((1.15, 1.23)),
         p_value: 0.0001,
         is_worse: true,
+        known: None,
     };
     let series = HistorySeries { trend: Some(trend), ..parse_series(days) };
     let history = History { series: vec![series], left_out: 0 };

@@ -132,6 +132,7 @@ fn known_changes_are_kept_and_leave_exclusions_as_they_are() {
         metric: "create/files_per_second".to_owned(),
         anchor: "ext4".to_owned(),
         log_ratio_millionths: -105_361,
+        trend_points: None,
         reason: "compiler 14; \"new\"".to_owned(),
     };
     let mut store = Store::open(&path, Access::ReadWrite).unwrap();

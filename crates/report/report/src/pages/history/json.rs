@@ -1,7 +1,7 @@
 //! Histories as data: `treering history --format json`.
 
 use serde::Serialize;
-use treering_analysis::history::{ChangedFact, History, HistorySeries};
+use treering_analysis::history::{ChangedFact, History, HistorySeries, KnownChange};
 
 use crate::data::{Data, moment};
 
@@ -33,7 +33,7 @@ struct SeriesData<'h> {
     changes: Vec<ChangeData<'h>>,
     environment: Vec<EnvironmentData<'h>>,
     suspect: Option<SuspectData>,
-    trend: Option<TrendData>,
+    trend: Option<TrendData<'h>>,
     noise: Option<NoiseData>,
     has_memory: bool,
     memory_seen_from: Option<f64>,
@@ -87,13 +87,14 @@ struct SuspectData {
 }
 
 #[derive(Debug, Serialize)]
-struct TrendData {
+struct TrendData<'h> {
     point: usize,
     levels: (f64, f64),
     ratio: Option<f64>,
     interval: Option<(f64, f64)>,
     p_value: f64,
     worse: bool,
+    known: Option<&'h str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -113,6 +114,10 @@ impl<'h> HistoryData<'h> {
 /// Returns a finite ratio; `None` (`null`) if the previous level is zero.
 fn finite(ratio: f64) -> Option<f64> {
     Some(ratio).filter(|ratio| ratio.is_finite())
+}
+
+fn reason(known: &KnownChange) -> &str {
+    &known.acknowledgement.reason
 }
 
 fn facts(facts: &[ChangedFact]) -> Vec<FactData<'_>> {
@@ -142,7 +147,7 @@ impl<'h> SeriesData<'h> {
             p_value: shift.p_value,
             worse: shift.is_worse,
             facts: facts(&shift.facts),
-            known: shift.known.as_ref().map(|known| known.acknowledgement.reason.as_str()),
+            known: shift.known.as_ref().map(reason),
         });
         let environment = series
             .environment
@@ -172,6 +177,7 @@ impl<'h> SeriesData<'h> {
                 interval: trend.interval,
                 p_value: trend.p_value,
                 worse: trend.is_worse,
+                known: trend.known.as_ref().map(reason),
             }),
             noise: series
                 .noise

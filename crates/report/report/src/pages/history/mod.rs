@@ -238,14 +238,17 @@ fn trend_sentence(series: &HistorySeries, trend: &HistoryTrend) -> String {
         format!(", interval {} to {}", percent(low), percent(high))
     });
     let has_levels = series.shifts.iter().any(|shift| shift.index > trend.index);
+    let known = trend.known.as_ref();
     format!(
-        "{}: slowly {} since {}, point by point ({} over {} points{interval}){}.",
+        "{}: {}slowly {} since {}, point by point ({} over {} points{interval}){}{}.",
         title(series),
+        if known.is_some() { "known, " } else { "" },
         if trend.is_worse { "worse" } else { "better" },
         series.points[trend.index].key,
         trend_change(series, trend),
         series.points.len() - trend.index,
-        if has_levels { "; levels that begin later are parts of it" } else { "" }
+        if has_levels { "; levels that begin later are parts of it" } else { "" },
+        known.map_or_else(String::new, |known| format!("; {}", bare_reason(known)))
     )
 }
 
@@ -302,7 +305,9 @@ fn finding(series: &HistorySeries) -> Cell {
         return Cell::text("too short");
     }
     let newest = series.suspect.as_ref().map(|suspect| suspect.is_worse);
-    let trend = series.trend.as_ref().map(|trend| trend.is_worse);
+    let trend = series.trend.as_ref();
+    let is_known = trend.is_some_and(|trend| trend.known.is_some());
+    let trend = trend.filter(|trend| trend.known.is_none()).map(|trend| trend.is_worse);
     match (series.shifts.last(), newest) {
         (_, Some(_)) => Cell::toned("suspect", Tone::Caution),
         (_, None) if trend == Some(true) => Cell::toned("slowly worse", Tone::Bad),
@@ -310,6 +315,7 @@ fn finding(series: &HistorySeries) -> Cell {
         (Some(shift), None) if shift.is_worse => Cell::toned("worse", Tone::Bad),
         (Some(_), None) => Cell::toned("better", Tone::Good),
         (None, None) if trend.is_some() => Cell::toned("slowly better", Tone::Good),
+        (None, None) if is_known => Cell::text("known"),
         (None, None) => Cell::text("steady"),
     }
 }
