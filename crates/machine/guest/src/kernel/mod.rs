@@ -3,6 +3,7 @@
 //! Packages are untrusted: nothing in them is written to disk, names only determine the role of a
 //! file, and every size is limited.
 
+mod arm64_image;
 mod collect;
 mod deb;
 mod image;
@@ -18,10 +19,10 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use crate::GuestError;
-use crate::elf::{X86_64, machine};
+use crate::elf::section;
 use crate::modinfo::ModuleInformation;
 use crate::unpack::{read_all, unpacked};
+use crate::{Architecture, GuestError};
 use collect::MODULE_BYTES_MAX;
 pub(crate) use rules::ModprobeRules;
 
@@ -33,6 +34,8 @@ const MAGIC_BYTES: u64 = 8;
 pub struct Kernel {
     /// Package, image or directory of the kernel.
     pub source: PathBuf,
+    /// Processor for which it was built.
+    pub architecture: Architecture,
     /// Release, as in `uname -r`.
     pub release: String,
     /// Version, as in `uname -v`; empty if the image lacks it.
@@ -75,14 +78,21 @@ impl ModuleFile {
             .and_then(|file| ModuleInformation::of_module(&file).ok_or_else(|| no_module(&file)));
         Self { path, bytes, information }
     }
+
+    /// Takes the description away from a module that was built for another processor.
+    fn check(&mut self, architecture: Architecture) {
+        let own = self.information.as_ref().ok().and_then(|information| information.architecture);
+        if let Some(own) = own.filter(|own| *own != architecture) {
+            let why = format!("it is for {}, and the image for {}", own.title(), architecture.title());
+            self.information = Err(why);
+        }
+    }
 }
 
-/// Explanation of a file that is no module for x86-64.
+/// Explanation of a file that is no module.
 fn no_module(file: &[u8]) -> String {
-    let why = match machine(file) {
-        Some(machine) if machine != X86_64 => "it is for another processor than x86-64",
-        _ => "it has no section .modinfo",
-    };
+    let is_other = section(file, ".modinfo").is_some();
+    let why = if is_other { "it is for a processor that guests do not have" } else { "it has no section .modinfo" };
     why.to_owned()
 }
 
@@ -149,7 +159,8 @@ impl Kernel {
         let opened = File::open(file).map_err(GuestError::io("cannot open", file))?;
         let bytes = read_all(opened, MODULE_BYTES_MAX);
         let bytes = bytes.map_err(GuestError::io("cannot read", file))?;
-        let module = ModuleFile::new(path, bytes);
+        let mut module = ModuleFile::new(path, bytes);
+        module.check(self.architecture);
         if let Err(why) = &module.information {
             return Err(refused(why));
         }

@@ -6,19 +6,21 @@ use std::path::{Path, PathBuf};
 
 use treering_model::filesystems::NINE_P_SOURCE;
 
+use super::arm64_image::unpacked_image;
+use super::image::ImageIdentity;
 use super::collect::{IMAGE_BYTES_MAX, PackageCollector, is_taken};
 use super::staleness::TreeTimes;
 use super::{image, module_name};
-use crate::GuestError;
+use crate::{BUILT_IMAGES, GuestError};
 use crate::unpack::read_all;
 
 /// Image paths in a build tree.
-const BUILT: [&str; 2] = ["arch/x86/boot/bzImage", "arch/x86_64/boot/bzImage"];
+const BUILT: [&str; 3] = [BUILT_IMAGES[0], "arch/x86_64/boot/bzImage", BUILT_IMAGES[1]];
 /// Files of a build tree that describe it, beside its image and modules.
 const DESCRIPTIONS: [&str; 3] = [".config", "modules.builtin", "modules.builtin.modinfo"];
 /// Folders of a build tree with modules that a guest can need.
-const SOURCES: [&str; 8] =
-    ["arch/x86", "block", "crypto", "drivers", "fs", "lib", "mm", NINE_P_SOURCE];
+const SOURCES: [&str; 9] =
+    ["arch/arm64", "arch/x86", "block", "crypto", "drivers", "fs", "lib", "mm", NINE_P_SOURCE];
 /// Folders of an unpacked package.
 const INSTALLED: [&str; 5] =
     ["boot", "lib/modules", "usr/lib/modules", "lib/modprobe.d", "usr/lib/modprobe.d"];
@@ -107,8 +109,9 @@ fn modules_of(top: &Path) -> Result<Vec<PathBuf>, GuestError> {
 pub(super) fn collect_for_image(path: &Path) -> Result<PackageCollector, GuestError> {
     let mut collector = PackageCollector::default();
     let file = open(path)?;
-    let bytes = read_all(file, IMAGE_BYTES_MAX).map_err(GuestError::io("cannot read", path))?;
-    let Some((release, _)) = image::release(&bytes) else {
+    let bytes = read_all(file, IMAGE_BYTES_MAX).and_then(unpacked_image);
+    let bytes = bytes.map_err(GuestError::io("cannot read", path))?;
+    let Some(ImageIdentity { release, .. }) = image::identity(&bytes) else {
         let why = image::described(&bytes);
         return Err(GuestError::NoKernel { path: path.to_owned(), why });
     };
