@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::plan::{Plan, PlannedJob};
 use treering_guest::{
     Architecture, BootImage, BootParameters, CONSOLE_ARTIFACT, CONSOLE_VERSION, ExtraFile, FinishedBoot,
-    GuestEnd, GuestError, GuestJob, GuestModule, GuestProgram, Initramfs, Kernel, RootTransport,
+    GuestEnd, GuestError, GuestJob, GuestModule, Initramfs, Kernel, RootTransport,
     SharedRoot, disk_name, may_have_kvm, needed, needed_by_plan, needed_by_root,
 };
 use treering_model::{
@@ -78,11 +78,13 @@ pub(super) fn check_kernels(plan: &Plan) -> Result<Vec<String>, Failure> {
         let named = |error: GuestError| Failure::from(error).context(&variant.name);
         let kernel = kernels.read(spec)?;
         refuse_programs(kernel.architecture, spec, variant)?;
-        GuestProgram::find(kernel.architecture, spec.program.as_deref()).map_err(named)?;
         check_modules(kernel, spec, variant).map_err(named)?;
         files(spec).map_err(|error| error.context(&variant.name))?;
     }
-    kernels.architecture()?;
+    if let Some(architecture) = kernels.architecture()?.filter(|one| !one.is_own()) {
+        let specs = plan.variants.iter().filter_map(|variant| variant.guest.as_ref());
+        Programs::find(specs, architecture)?;
+    }
     let line = |(path, kernel): (&Path, &Kernel)| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         format!("kernel: {name} is {} and has what its guests need", kernel.release)

@@ -108,6 +108,20 @@ fn role(path: &str) -> Option<FileRole<'_>> {
 }
 
 impl PackageCollector {
+    /// Takes what another package of the same kernel has. False if both have an image.
+    pub(super) fn merge(&mut self, other: Self) -> bool {
+        if self.image.is_some() && other.image.is_some() {
+            return false;
+        }
+        self.image = self.image.take().or(other.image);
+        self.configuration = self.configuration.take().or(other.configuration);
+        self.modules.extend(other.modules);
+        self.built_in = self.built_in.take().or(other.built_in);
+        self.built_in_information.extend(other.built_in_information);
+        self.rules.merge(other.rules);
+        true
+    }
+
     /// Takes a file of a package if it is needed, by its path in the installed system.
     ///
     /// # Errors

@@ -64,7 +64,7 @@ pub(super) fn stated_bytes(image: &[u8]) -> Option<u64> {
 
 /// Kinds of files that are taken for a boot image by mistake: offset and bytes by which each is
 /// known, and its name.
-const OTHER_FILES: [(usize, &[u8], &str); 9] = [
+const OTHER_FILES: [(usize, &[u8], &str); 8] = [
     (56, b"ARM\x64", "it is an image for AArch64 that is cut: it has no version of the kernel"),
     (48, b"RISCV\0", "it is an image for RISC-V, and guests are x86-64 or AArch64"),
     (0, b"07070", "it is an initramfs (cpio archive), which has no kernel in it"),
@@ -72,7 +72,6 @@ const OTHER_FILES: [(usize, &[u8], &str); 9] = [
     (0, b"\x1f\x8b", "it is gzip data"),
     (0, b"\xfd7zXZ\0", "it is xz data"),
     (0, b"\x28\xb5\x2f\xfd", "it is zstd data"),
-    (257, b"ustar", "it is a tar archive"),
     (0, b"MZ", "it is a program for EFI"),
 ];
 

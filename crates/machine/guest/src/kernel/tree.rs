@@ -24,6 +24,10 @@ const SOURCES: [&str; 9] =
 /// Folders of an unpacked package.
 const INSTALLED: [&str; 5] =
     ["boot", "lib/modules", "usr/lib/modules", "lib/modprobe.d", "usr/lib/modprobe.d"];
+/// Ends of the names of packages that may be parts of a kernel.
+const PACKAGES: [&str; 2] = ["deb", "rpm"];
+/// Limit of such packages.
+const PACKAGES_MAX: usize = 32;
 /// Limit of the directory depth.
 const DEPTH_MAX: usize = 16;
 /// Limit of the number of files.
@@ -40,6 +44,23 @@ pub(super) fn read(top: &Path) -> Result<PackageCollector, GuestError> {
         collect(top, &folder, &mut collector)?;
     }
     Ok(collector)
+}
+
+/// Packages in a directory that is neither an unpacked package nor a build tree: the parts of a
+/// kernel that is distributed in several.
+pub(super) fn packages_in(top: &Path) -> Vec<PathBuf> {
+    if image_of(top).is_some() || INSTALLED.iter().any(|part| top.join(part).is_dir()) {
+        return Vec::new();
+    }
+    let entries = fs::read_dir(top).into_iter().flatten().flatten();
+    let mut packages: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    packages.retain(|path| {
+        let end = path.extension().unwrap_or_default();
+        PACKAGES.iter().any(|known| end == *known) && path.is_file()
+    });
+    packages.sort();
+    packages.truncate(PACKAGES_MAX);
+    packages
 }
 
 /// Image of a build tree.
@@ -65,6 +86,7 @@ pub(super) fn copy(top: &Path, to: &Path) -> Result<(), GuestError> {
             paths.extend(modules_of(top)?);
             paths
         }
+        None if !packages_in(top).is_empty() => packages_in(top),
         None => {
             let folders = INSTALLED.iter().map(|part| top.join(part));
             let of_folders: Result<Vec<_>, _> =
