@@ -17,9 +17,11 @@ cd "$(dirname "$0")/.."
 PATH="$PATH:${HOME:-/root}/.cargo/bin:/usr/sbin:/sbin"
 
 say() { echo "setup: $*"; }
-# A command, or a library by its name, which ends in .so.
+# A command, a path as a pattern, or a library by its name, which ends in .so.
 have() {
     case "$1" in
+        # shellcheck disable=SC2086
+        /*) ls -d $1 >/dev/null 2>&1 ;;
         *.so) ls /usr/lib/"$1" /usr/lib/*/"$1" /usr/lib/llvm-*/lib/"$1" 2>/dev/null | grep -q . ;;
         *) command -v "$1" >/dev/null 2>&1 ;;
     esac
@@ -57,6 +59,11 @@ hformat hfsutils
 sfdisk fdisk
 parted parted
 cpio cpio
+modprobe kmod
+/lib/modules/*/build/Makefile linux-headers-amd64
+grub-install grub2-common
+/usr/lib/grub/i386-pc grub-pc-bin
+busybox busybox-static
 fio fio
 strace strace
 qemu-system-x86_64 qemu-system-x86'

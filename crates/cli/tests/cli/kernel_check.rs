@@ -32,14 +32,17 @@ fn files_that_are_no_kernel_are_named_as_what_they_are() {
     let mut aarch64 = vec![0; 4096];
     aarch64[..2].copy_from_slice(b"MZ");
     aarch64[56..60].copy_from_slice(b"ARMd");
+    let mut risc_v = aarch64.clone();
+    risc_v[48..60].copy_from_slice(b"RISCV\0\0\0RSC\x05");
     let mut rpm = vec![0; 96];
     rpm[..4].copy_from_slice(&[0xed, 0xab, 0xee, 0xdb]);
     rpm.extend([0x8e, 0xad, 0xe8, 1, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0]);
     for (name, bytes, said) in [
         ("cut", &image("6.1-cut")[..2000], "it is cut: it has 2000 bytes"),
-        ("aarch64", &aarch64, "it is an image for AArch64, and guests here are x86-64"),
+        ("aarch64", &aarch64, "it is an image for AArch64 that is cut"),
+        ("risc-v", &risc_v, "it is an image for RISC-V, and guests are x86-64 or AArch64"),
         ("garbage.gz", b"\x1f\x8bgarbage", "it is gzip data"),
-        ("garbage.deb", b"garbage", "it is neither a package nor an x86 boot image"),
+        ("garbage.deb", b"garbage", "it is neither a package nor a boot image"),
         ("empty", b"", "it is empty"),
         ("cut.rpm", &rpm, "it ends too early, in its headers"),
         ("cut.deb", b"!<arch>\n", "it has no data.tar, as a Debian package has"),

@@ -27,7 +27,7 @@ pub(crate) fn prepared() -> Option<(Program, Vec<PathBuf>)> {
     Some((Program::new(static_program(&top())), kernels))
 }
 
-fn top() -> PathBuf {
+pub(crate) fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 

@@ -4,6 +4,7 @@
 
 mod aging;
 mod annotating;
+mod arm64;
 mod bisecting;
 mod blogbench;
 mod bonnie;

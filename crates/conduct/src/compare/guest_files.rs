@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::plan::PlannedJob;
-use treering_guest::{ExtraFile, GuestProgram, with_libraries};
+use treering_guest::{Architecture, ExtraFile, GuestProgram, with_libraries};
 use treering_model::filesystems::by_name;
 use treering_model::{Layer, Variant};
 use treering_script::ValueKind;
@@ -28,11 +28,13 @@ const MKFS_CONFIGURATION: &str = "/etc/mke2fs.conf";
 type Options = Vec<(String, String)>;
 
 /// Options of a job with the paths that a guest sees, and the files that they name. `root` is the
-/// directory of this machine that the guest shares as its root.
+/// directory of this machine that the guest shares as its root; its program has to be for the
+/// architecture of the guest.
 pub(crate) fn options(
     job: &PlannedJob,
     around: &PlanOptions<'_>,
     root: Option<&Path>,
+    architecture: Architecture,
 ) -> Result<(Options, Vec<ExtraFile>), Failure> {
     let base = around.plan_dir.as_deref();
     let workload = named(around.workloads, &job.workload);
@@ -50,7 +52,7 @@ pub(crate) fn options(
             is_program_known = true;
             let extra = match root {
                 Some(root) => program_of_root(&job.name, value, around, (root, extras.len()))?,
-                None => Some(program(&job.name, value, around, extras.len())?),
+                None => Some(program((&job.name, value), around, extras.len(), architecture)?),
             };
             let path = extra.as_ref().map_or(value, |extra| &extra.path);
             given.push((name.clone(), path.clone()));
@@ -112,10 +114,10 @@ pub(crate) fn mkfs_programs(
 
 /// Program of a job, which must not depend on files of this machine.
 fn program(
-    job: &str,
-    word: &str,
+    (job, word): (&str, &str),
     around: &PlanOptions<'_>,
     number: usize,
+    architecture: Architecture,
 ) -> Result<ExtraFile, Failure> {
     let near = around.plan_dir.as_deref().unwrap_or(Path::new("")).join(word);
     let found = if word.contains('/') { Some(near) } else { in_path(&around.search_path, word) };
@@ -124,7 +126,7 @@ fn program(
         let message = format!("{job}: there is no program {word}");
         return Err(Failure::usage(message).hint("give its path"));
     };
-    GuestProgram::read(&file).map_err(|error| {
+    GuestProgram::read(&file, architecture).map_err(|error| {
         Failure::of(FailureKind::Usage, &error).context(job).hint(
             "a guest has neither libraries nor a shell: link the program statically, or share \
                  them: root = \"/\" in [guest]",

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use crate::plan::{Plan, PlannedJob};
 use treering_guest::{
-    BootImage, BootParameters, CONSOLE_ARTIFACT, CONSOLE_VERSION, ExtraFile, FinishedBoot,
-    GuestEnd, GuestError, GuestJob, GuestModule, GuestProgram, Initramfs, Kernel, RootTransport,
+    Architecture, BootImage, BootParameters, CONSOLE_ARTIFACT, CONSOLE_VERSION, ExtraFile, FinishedBoot,
+    GuestEnd, GuestError, GuestJob, GuestModule, Initramfs, Kernel, RootTransport,
     SharedRoot, disk_name, may_have_kvm, needed, needed_by_plan, needed_by_root,
 };
 use treering_model::{
@@ -20,7 +20,7 @@ use treering_model::{
 use treering_observe::HostWatch;
 use treering_sys::StopFlag;
 
-use self::extras::{Emulators, Kernels, files};
+use self::extras::{Emulators, Kernels, Programs, files, refuse_programs};
 use super::guest_files::{mkfs_programs, options};
 use super::relay::Relay;
 use crate::failure::{Failure, FailureKind};
@@ -76,8 +76,14 @@ pub(super) fn check_kernels(plan: &Plan) -> Result<Vec<String>, Failure> {
     for variant in &plan.variants {
         let Some(spec) = &variant.guest else { continue };
         let named = |error: GuestError| Failure::from(error).context(&variant.name);
-        check_modules(kernels.read(spec)?, spec, variant).map_err(named)?;
+        let kernel = kernels.read(spec)?;
+        refuse_programs(kernel.architecture, spec, variant)?;
+        check_modules(kernel, spec, variant).map_err(named)?;
         files(spec).map_err(|error| error.context(&variant.name))?;
+    }
+    if let Some(architecture) = kernels.architecture()?.filter(|one| !one.is_own()) {
+        let specs = plan.variants.iter().filter_map(|variant| variant.guest.as_ref());
+        Programs::find(specs, architecture)?;
     }
     let line = |(path, kernel): (&Path, &Kernel)| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -91,7 +97,8 @@ pub(crate) struct Guests<'a> {
     plan: &'a Plan,
     options: &'a PlanOptions<'a>,
     host: &'a dyn Host,
-    program: GuestProgram,
+    architecture: Architecture,
+    programs: Programs,
     emulators: Emulators,
     kernels: Kernels,
     bootable: HashMap<Key, BootImage>,
@@ -113,17 +120,28 @@ impl<'a> Guests<'a> {
             return Ok(None);
         }
         refuse_commits(plan)?;
-        let program = GuestProgram::read(Path::new("/proc/self/exe"))?;
         let specs = || plan.variants.iter().filter_map(|variant| variant.guest.as_ref());
-        let emulators = Emulators::find(specs(), &options.search_path)?;
         let mut kernels = Kernels::default();
         for spec in specs() {
             kernels.read(spec)?;
         }
+        let Some(architecture) = kernels.architecture()? else { return Ok(None) };
+        let programs = Programs::find(specs(), architecture)?;
+        let emulators = Emulators::find(specs(), architecture, &options.search_path)?;
         let roots = shared_roots(plan, &kernels, options)?;
         let (accelerator, bootable) = (Accelerator::Tcg, HashMap::new());
-        let mut guests =
-            Self { plan, options, host, program, emulators, kernels, bootable, roots, accelerator };
+        let mut guests = Self {
+            plan,
+            options,
+            host,
+            architecture,
+            programs,
+            emulators,
+            kernels,
+            bootable,
+            roots,
+            accelerator,
+        };
         // Reports a missing module before the first round, since it fails every round.
         for variant in 0..plan.variants.len() {
             for job in 0..plan.jobs.len() {
@@ -138,6 +156,7 @@ impl<'a> Guests<'a> {
         let variant = &self.plan.variants[key.0];
         let Some(spec) = &variant.guest else { return Ok(()) };
         let kernel = self.kernels.of(spec);
+        refuse_programs(self.architecture, spec, variant)?;
         let layers = &variant.settings.layers;
         let mut modules = needed(kernel, spec.disk, &variant.filesystem, layers)?;
         if let Some(root) = self.root(spec) {
@@ -145,7 +164,8 @@ impl<'a> Guests<'a> {
         }
         add_modules(&mut modules, needed_by_plan(kernel, &spec.modules)?);
         let root = spec.root.as_deref();
-        let (_, mut extras) = options(self.plan.job_of(key.0, key.1), self.options, root)?;
+        let job = self.plan.job_of(key.0, key.1);
+        let (_, mut extras) = options(job, self.options, root, self.architecture)?;
         if !layers.is_empty() && root.is_none() {
             extras.extend(mkfs_programs(variant, self.options)?);
         }
@@ -156,7 +176,7 @@ impl<'a> Guests<'a> {
             bytes: text.clone().into_bytes(),
             is_program: false,
         }));
-        let initramfs = Initramfs::new(&self.program, &modules, &extras)
+        let initramfs = Initramfs::new(self.programs.of(spec), &modules, &extras)
             .map_err(|error| Failure::environment(error.to_string()))?;
         self.bootable.insert(key, BootImage::new(kernel, &initramfs)?);
         Ok(())
@@ -172,9 +192,14 @@ impl<'a> Guests<'a> {
                 return Err(Failure::usage(message)
                     .hint("their numbers cannot be compared: write one, for all, in [guest]"));
             }
+            if !asked.is_emulated() && !self.architecture.is_own() {
+                let title = self.architecture.title();
+                let message = format!("KVM does not run kernels for {title} on this machine");
+                return Err(Failure::usage(message).hint("leave the accelerator out"));
+            }
             return Ok(asked);
         }
-        if !may_have_kvm() {
+        if !may_have_kvm() || !self.architecture.is_own() {
             return Ok(self.emulation());
         }
         let mut tried: Vec<&Path> = Vec::new();
@@ -251,6 +276,9 @@ impl<'a> Guests<'a> {
             facts.push(fact("guest.root", directory.to_string_lossy().into_owned()));
             facts.push(fact("guest.root_transport", root.transport.name().to_owned()));
         }
+        if !self.architecture.is_own() {
+            facts.push(fact("guest.architecture", self.architecture.title().to_owned()));
+        }
         if !spec.append.is_empty() {
             facts.push(fact(GuestSpec::APPEND_FACT, spec.append.clone()));
         }
@@ -297,7 +325,8 @@ impl<'a> Guests<'a> {
             return Err(Failure::new(FailureKind::Bug, "a trial in a guest without a guest"));
         };
         trial.facts.extend(self.facts(spec)?);
-        trial.options = options(planned, self.options, spec.root.as_deref())?.0;
+        let root = spec.root.as_deref();
+        trial.options = options(planned, self.options, root, self.architecture)?.0;
         if self.accelerator.is_emulated() {
             trial.cautions.push(emulated(self.accelerator));
         }

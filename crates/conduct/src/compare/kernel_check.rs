@@ -49,7 +49,7 @@ pub fn check_kernel_file(
     };
     let contents = examine(&kernel);
     lines.push(finding("release", format!("{} {}", kernel.release, kernel.version)));
-    lines.push(finding("architecture", "x86-64"));
+    lines.push(finding("architecture", kernel.architecture.title()));
     lines.push(finding("image", format!("{} bytes, whole by its header", kernel.image.len())));
     lines.push(finding("modules", format!("{} that a guest could load", contents.modules)));
     let drivers = contents.drivers.iter().map(|(name, driver)| finding(name, words(driver)));
@@ -99,8 +99,8 @@ fn boot_once(
 ) -> Result<Result<Duration, String>, Failure> {
     let skipped = "--no-boot checks the file without QEMU";
     let cannot = |error| Failure::from(error).hint(skipped);
-    let program = GuestProgram::read(Path::new("/proc/self/exe")).map_err(cannot)?;
-    let qemu = Qemu::find(search).map_err(cannot)?;
+    let program = GuestProgram::find(kernel.architecture, None).map_err(cannot)?;
+    let qemu = Qemu::find(search, kernel.architecture).map_err(cannot)?;
     let disk = GuestDisk::ALL.into_iter().find(|&disk| needed(kernel, disk, "", &[]).is_ok());
     let Some(disk) = disk else {
         return Ok(Err("it has no port or no disk of a guest (virtio_console)".to_owned()));

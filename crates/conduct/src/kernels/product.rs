@@ -7,23 +7,27 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use thiserror::Error;
+use treering_guest::BUILT_IMAGES;
 
 /// Beginnings of the names of packages without the image.
 const OTHER_PACKAGES: [&str; 4] =
     ["linux-headers-", "linux-libc-dev", "kernel-headers-", "kernel-devel-"];
 /// Folders of packages: `bindeb-pkg` writes beside the tree, `binrpm-pkg` and rpmbuild below it.
-const PACKAGE_FOLDERS: [&str; 5] =
-    ["", "..", "rpmbuild/RPMS", "rpmbuild/RPMS/x86_64", "tar-install"];
-/// Image of a built tree.
-pub(super) const IMAGE: &str = "arch/x86/boot/bzImage";
-
+const PACKAGE_FOLDERS: [&str; 6] = [
+    "",
+    "..",
+    "rpmbuild/RPMS",
+    "rpmbuild/RPMS/x86_64",
+    "rpmbuild/RPMS/aarch64",
+    "tar-install",
+];
 /// Reason why a successful build has no kernel.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub(super) enum NoProduct {
     /// Nothing is at the places that are known.
     #[error(
         "the build was successful, but made neither a package with an image (linux-image-*.deb, \
-         kernel-*.rpm) nor arch/x86/boot/bzImage"
+         kernel-*.rpm) nor an image ({})", BUILT_IMAGES.join(", ")
     )]
     Nothing,
     /// More than one package was written meanwhile.
@@ -56,7 +60,7 @@ pub(super) fn made_kernel(tree: &Path, since: SystemTime) -> Result<PathBuf, NoP
     let packages: Vec<PathBuf> = packages.into_iter().collect();
     match packages.as_slice() {
         [package] => Ok(package.clone()),
-        [] if tree.join(IMAGE).is_file() => Ok(tree.to_owned()),
+        [] if BUILT_IMAGES.iter().any(|image| tree.join(image).is_file()) => Ok(tree.to_owned()),
         [] => Err(NoProduct::Nothing),
         _ => Err(NoProduct::Several { packages }),
     }

@@ -7,10 +7,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use treering_guest::BUILT_IMAGES;
 use treering_model::Fingerprint;
 use treering_sys::{LockError, lock_exclusive};
 
-use super::product::IMAGE;
 use super::repository::{CONFIGURATION, Commit, GitRefusal, Repository, run};
 use crate::failure::Failure;
 
@@ -107,7 +107,7 @@ impl Worktree {
         Self::configured((path.to_owned(), lock), configuration)
     }
 
-    /// Puts the configuration into the tree, and removes the image of the last build.
+    /// Puts the configuration into the tree, and removes the images of the last build.
     fn configured((path, lock): (PathBuf, File), configuration: &[u8]) -> Result<Self, Failure> {
         let of_path = |path: &Path, error: &io::Error| Failure::of_path(path, error);
         let file = path.join(CONFIGURATION);
@@ -115,8 +115,9 @@ impl Worktree {
             // The last build had one, which is not that of this key.
             remove_if_there(&file).map_err(|error| of_path(&file, &error))?;
         }
-        let image = path.join(IMAGE);
-        remove_if_there(&image).map_err(|error| of_path(&image, &error))?;
+        for image in BUILT_IMAGES.map(|image| path.join(image)) {
+            remove_if_there(&image).map_err(|error| of_path(&image, &error))?;
+        }
         // An equal file is left alone, since make compares times.
         if !configuration.is_empty() && fs::read(&file).ok().as_deref() != Some(configuration) {
             fs::write(&file, configuration).map_err(|error| of_path(&file, &error))?;

@@ -174,6 +174,7 @@ fn guest(guest: &GuestSpec) -> SectionKeys {
         .put_some("iothread", guest.has_iothread.then_some(true))
         .put_some("rotational", guest.is_rotational.then_some(true))
         .put_some("numa", guest.numa_nodes)
+        .put_some("program", guest.program.as_deref().map(text))
         .put_some("qemu", guest.qemu.as_deref().map(text))
         .put_strings("qemu-options", &guest.qemu_options)
         .put_strings("modules", &modules)

@@ -185,6 +185,7 @@ fn guest() -> impl Strategy<Value = GuestSpec> {
                 has_iothread: disk.has_iothread() && cpus > 9,
                 is_rotational: disk.has_rotation() && cpus > 9,
                 numa_nodes: (cpus > 250).then_some(2),
+                program: (cpus > 150).then(|| PathBuf::from("/opt/t/treering-aarch64")),
                 qemu: (cpus > 200).then(|| PathBuf::from("/opt/q/qemu-system-x86_64")),
                 qemu_options: match cpus {
                     100.. => ["-cpu", "max,-avx2"].map(str::to_owned).to_vec(),

@@ -7,9 +7,13 @@ use treering_model::{GuestDisk, GuestSpec};
 /// Property of a disk that rotates, 7,200 times a minute.
 const ROTATION: &str = ",rotation_rate=7200";
 
-/// QEMU arguments for these disks. The host caches nothing, so that flushes and reads reach the
-/// device.
-pub(crate) fn arguments(spec: &GuestSpec, nodes: &[impl AsRef<Path>]) -> Vec<String> {
+/// QEMU arguments for these disks, on a machine that may have SATA ports of its own. The host
+/// caches nothing, so that flushes and reads reach the device.
+pub(crate) fn arguments(
+    spec: &GuestSpec,
+    has_sata: bool,
+    nodes: &[impl AsRef<Path>],
+) -> Vec<String> {
     let kind = spec.disk;
     let queues = |name: &str| spec.queues.map(|count| format!(",{name}={count}"));
     let queues = match kind {
@@ -28,6 +32,9 @@ pub(crate) fn arguments(spec: &GuestSpec, nodes: &[impl AsRef<Path>]) -> Vec<Str
     if kind == GuestDisk::Scsi {
         let controller = format!("virtio-scsi-pci,id=scsi{queues}{thread}");
         arguments.extend(["-device".to_owned(), controller]);
+    }
+    if kind == GuestDisk::Ahci && !has_sata {
+        arguments.extend(["-device".to_owned(), "ich9-ahci,id=ide".to_owned()]);
     }
     for (number, node) in nodes.iter().enumerate() {
         // A comma in a value is escaped by doubling it.
@@ -77,7 +84,7 @@ mod tests {
     fn each_disk_has_a_drive_and_a_device() {
         for kind in GuestDisk::ALL {
             let spec = GuestSpec { disk: kind, ..GuestSpec::new("".into()) };
-            let made = arguments(&spec, &["/a,b", "/c"]);
+            let made = arguments(&spec, true, &["/a,b", "/c"]);
             let count = |word: &str| made.iter().filter(|argument| *argument == word).count();
             assert_eq!(count("-drive"), 2);
             assert!(made.iter().any(|argument| argument.contains("file=/a,,b,")), "{made:?}");
@@ -90,7 +97,7 @@ mod tests {
         for kind in GuestDisk::ALL {
             let plain = GuestSpec { disk: kind, ..GuestSpec::new("".into()) };
             let count = |spec: &GuestSpec, word: &str| {
-                arguments(spec, &["/a", "/b"]).iter().filter(|it| it.contains(word)).count()
+                arguments(spec, true, &["/a", "/b"]).iter().filter(|it| it.contains(word)).count()
             };
             let queues = GuestSpec { queues: Some(3), ..plain.clone() };
             assert_eq!(count(&queues, "=3") > 0, kind.has_queues(), "{}", kind.name());

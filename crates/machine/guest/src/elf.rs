@@ -1,5 +1,5 @@
 //! Minimal ELF reader: interpreter and loaded size of a program, and sections of a module. 64-bit
-//! little-endian only, as on x86-64.
+//! little-endian only, as all architectures of guests.
 
 use crate::bytes::{slice, text_at, u16_at, u32_at, u64_at};
 
@@ -13,9 +13,6 @@ const NAME_BYTES_MAX: usize = 256;
 pub(crate) fn is_elf(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\x7fELF\x02\x01")
 }
-
-/// Number of x86-64 in [`machine`].
-pub(crate) const X86_64: u16 = 62;
 
 /// Number of the processor for which a file was made; `None` for other files.
 pub(crate) fn machine(bytes: &[u8]) -> Option<u16> {

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::Architecture;
+
 /// Failure to read a kernel or to start a guest.
 #[derive(Debug, Error)]
 pub enum GuestError {
@@ -81,6 +83,12 @@ pub enum GuestError {
         /// Reason.
         why: String,
     },
+    /// Nothing can be the init process of guests of another architecture than that of this machine.
+    #[error("the kernel is for {}, and there is no treering for it here", .0.title())]
+    NoProgram(
+        /// Architecture of the kernel.
+        Architecture,
+    ),
     /// A directory cannot be the root of guests.
     #[error("{} cannot be the root of the guests: {why}", directory.display())]
     Root {
@@ -89,6 +97,12 @@ pub enum GuestError {
         /// Reason.
         why: String,
     },
+    /// QEMU is not installed for this architecture.
+    #[error("qemu-system-{} is not installed", .0.traits().machine)]
+    NoEmulator(
+        /// Architecture of the kernel.
+        Architecture,
+    ),
     /// QEMU cannot be started.
     #[error("QEMU cannot be started: {why}")]
     Qemu {
@@ -120,6 +134,11 @@ impl GuestError {
             Self::Program { .. } => {
                 Some("use the static program: `make build` makes it, `make install` installs it")
             }
+            Self::NoProgram(_) => Some(
+                "make it with scripts/build.sh --for aarch64, or name one: program = \"PATH\" in \
+                 [guest]",
+            ),
+            Self::NoEmulator(architecture) => Some(architecture.traits().emulator_hint),
             Self::Qemu { .. } => Some("install QEMU (apt install qemu-system-x86)"),
             Self::Root { .. } => Some(
                 "root = \"/\" needs kernels with overlay and virtiofs, and virtiofsd (apt install \

@@ -5,6 +5,7 @@
 //! events; in the guest the program sets up the machine and sends them. The caller defines the
 //! trial and consumes its events.
 
+mod architecture;
 mod boot;
 mod bytes;
 mod check;
@@ -28,6 +29,7 @@ mod root_transport;
 mod share;
 mod unpack;
 
+pub use architecture::{Architecture, BUILT_IMAGES};
 pub use boot::{
     BootImage, BootParameters, CANNOT_BEGIN, CONSOLE_ARTIFACT, CONSOLE_VERSION, FinishedBoot,
     GuestEnd, Qemu, may_have_kvm,

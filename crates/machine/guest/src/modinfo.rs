@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::bytes::{text_at, u32_at};
-use crate::elf::{X86_64, machine, section};
+use crate::Architecture;
+use crate::elf::{machine, section};
 use crate::name_pattern::canonical;
 
 /// Description of a module. Names have `_` for every `-`.
@@ -22,15 +23,19 @@ pub(crate) struct ModuleInformation {
     pub(crate) aliases: Vec<String>,
     /// Kernel for which it was built, with flags (`vermagic=`).
     pub(crate) version_magic: String,
+    /// Processor for which it was built; `None` for a built-in module.
+    pub(crate) architecture: Option<Architecture>,
     /// Checksum of the layout of modules, where symbols have versions.
     pub(crate) layout: Option<u32>,
 }
 
 impl ModuleInformation {
-    /// Description in a module file; `None` for any other file.
+    /// Description in a module file; `None` for any other file, and for a processor that guests
+    /// do not have.
     pub(crate) fn of_module(file: &[u8]) -> Option<Self> {
-        let entries = section(file, ".modinfo").filter(|_| machine(file) == Some(X86_64))?;
-        let mut information = Self { layout: layout(file), ..Self::default() };
+        let entries = section(file, ".modinfo")?;
+        let architecture = Some(Architecture::of_elf(machine(file)?)?);
+        let mut information = Self { architecture, layout: layout(file), ..Self::default() };
         for entry in entries.split(|&byte| byte == 0) {
             let entry = String::from_utf8_lossy(entry);
             if let Some((key, value)) = entry.split_once('=') {

@@ -102,6 +102,10 @@ pub struct GuestSpec {
     /// without nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa_nodes: Option<u16>,
+    /// Treering that runs in the guest; `None` for the running one, or, where the kernel is for
+    /// another processor, for one at the usual places.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<PathBuf>,
     /// Program of the emulator; `None` for the installed one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub qemu: Option<PathBuf>,
@@ -190,6 +194,7 @@ impl GuestSpec {
             has_iothread: false,
             is_rotational: false,
             numa_nodes: None,
+            program: None,
             qemu: None,
             qemu_options: Vec::new(),
             modules: Vec::new(),

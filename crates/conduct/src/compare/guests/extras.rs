@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use treering_guest::{ExtraFile, Kernel, Qemu};
-use treering_model::{ExtraModule, Fact, Fingerprint, GuestSpec};
+use treering_guest::{Architecture, ExtraFile, GuestError, GuestProgram, Kernel, Qemu};
+use treering_model::{ExtraModule, Fact, Fingerprint, GuestSpec, Variant};
 
 use crate::compare::guest_files::extra_file;
 use crate::failure::Failure;
@@ -41,9 +41,55 @@ impl Kernels {
         &self.0[&key(spec)]
     }
 
+    /// Architecture of all kernels that were read. What guests of two architectures take for the
+    /// same work cannot be compared.
+    ///
+    /// # Errors
+    /// When there are two.
+    pub(super) fn architecture(&self) -> Result<Option<Architecture>, Failure> {
+        let mut all = self.0.values();
+        let Some(first) = all.next() else { return Ok(None) };
+        let Some(other) = all.find(|kernel| kernel.architecture != first.architecture) else {
+            return Ok(Some(first.architecture));
+        };
+        let is_for = |kernel: &Kernel| format!("{} is for {}", kernel.release, kernel.architecture.title());
+        let message = format!("{}, and {}", is_for(first), is_for(other));
+        let hint = "the numbers of two architectures cannot be compared: give kernels for one";
+        Err(Failure::usage(message).hint(hint))
+    }
+
     /// Files of the kernels with what was read.
     pub(super) fn all(&self) -> impl Iterator<Item = (&Path, &Kernel)> {
         self.0.iter().map(|((path, _), kernel)| (path.as_path(), kernel))
+    }
+}
+
+/// Programs that run in the guests of a plan, by the files that it names.
+#[derive(Debug, Default)]
+pub(super) struct Programs(BTreeMap<Option<PathBuf>, GuestProgram>);
+
+impl Programs {
+    /// Finds the programs of these guests.
+    ///
+    /// # Errors
+    /// When there is none for this architecture, or one of them does not do.
+    pub(super) fn find<'s>(
+        specs: impl Iterator<Item = &'s GuestSpec>,
+        architecture: Architecture,
+    ) -> Result<Self, GuestError> {
+        let mut all = BTreeMap::new();
+        for spec in specs {
+            if !all.contains_key(&spec.program) {
+                let found = GuestProgram::find(architecture, spec.program.as_deref())?;
+                all.insert(spec.program.clone(), found);
+            }
+        }
+        Ok(Self(all))
+    }
+
+    /// Program of a guest.
+    pub(super) fn of(&self, spec: &GuestSpec) -> &GuestProgram {
+        &self.0[&spec.program]
     }
 }
 
@@ -58,6 +104,7 @@ impl Emulators {
     /// When one of them cannot be started.
     pub(super) fn find<'s>(
         specs: impl Iterator<Item = &'s GuestSpec>,
+        architecture: Architecture,
         search: &OsStr,
     ) -> Result<Self, Failure> {
         let mut all = BTreeMap::new();
@@ -65,7 +112,7 @@ impl Emulators {
             if !all.contains_key(&spec.qemu) {
                 let found = match &spec.qemu {
                     Some(program) => Qemu::at(program.clone())?,
-                    None => Qemu::find(search)?,
+                    None => Qemu::find(search, architecture)?,
                 };
                 all.insert(spec.qemu.clone(), found);
             }
@@ -77,6 +124,30 @@ impl Emulators {
     pub(super) fn of(&self, spec: &GuestSpec) -> &Qemu {
         &self.0[&spec.qemu]
     }
+}
+
+/// Refuses what takes programs of this machine into a guest of another architecture.
+///
+/// # Errors
+/// When the guest would need such programs.
+pub(super) fn refuse_programs(
+    architecture: Architecture,
+    spec: &GuestSpec,
+    variant: &Variant,
+) -> Result<(), Failure> {
+    let (what, hint) = if spec.root.as_deref() == Some(Path::new("/")) {
+        ("a shared root", "name the directory of a system for that: root = \"/srv/arm64\"")
+    } else if spec.root.is_none() && !variant.settings.layers.is_empty() {
+        ("layers", "share the root of a system for that, or leave the layers out")
+    } else {
+        return Ok(());
+    };
+    if architecture.is_own() {
+        return Ok(());
+    }
+    let title = architecture.title();
+    let message = format!("{what} would need programs of this machine in a guest for {title}");
+    Err(Failure::usage(message).context(&variant.name).hint(hint))
 }
 
 /// Files of this machine that a plan adds to a guest.

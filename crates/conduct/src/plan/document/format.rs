@@ -297,6 +297,7 @@ pub(super) struct GuestTable {
     pub(super) iothread: Key<bool>,
     pub(super) rotational: Key<bool>,
     pub(super) numa: Key<WholeNumber<1, 8>>,
+    pub(super) program: Key<String>,
     pub(super) qemu: Key<String>,
     pub(super) qemu_options: Key<OneOrMany<String>>,
     pub(super) modules: Key<OneOrMany<String>>,

@@ -38,6 +38,7 @@ pub(super) fn guest(section: &GuestTable, known: &Known<'_>) -> Result<GuestSpec
         has_iothread: section.iothread.value().unwrap_or_default(),
         is_rotational: section.rotational.value().unwrap_or_default(),
         numa_nodes: section.numa.value().map(WholeNumber::small),
+        program: section.program.as_ref().map(|path| base.join(path.text())),
         qemu: section.qemu.as_ref().map(|path| qemu(path, base)).transpose()?,
         qemu_options: listed(section.qemu_options.as_ref().map(qemu_options))?,
         modules: listed(section.modules.as_ref().map(|entry| modules(entry, base)))?,

@@ -23,15 +23,13 @@ use self::threads::{GuestInstant, ThreadTimes};
 use crate::protocol::{ARGUMENT, GuestJob, GuestMessage, LINE_BYTES_MAX, PORT};
 use crate::root_transport::RootTransport;
 use crate::share::SharedRoot;
-use crate::{GuestError, Initramfs, Kernel, disk};
+use crate::{Architecture, GuestError, Initramfs, Kernel, disk};
 
-/// Kernel command line. Warnings and worse go to the serial console; a panic ends QEMU. Crypto
-/// self-tests are disabled: under emulation they take a fifth of the boot time. The timer check is
-/// disabled as under KVM: on a busy machine an emulated timer is too late for it, and the kernel
-/// panics (`IO-APIC + timer doesn't work`). The initramfs is unpacked into a ramfs: a tmpfs holds
-/// no more than half of the memory.
-const COMMAND_LINE: &str = "console=ttyS0 loglevel=5 panic=-1 oops=panic cryptomgr.notests \
-                            no_timer_check rootfstype=ramfs";
+/// Kernel command line for all architectures. Warnings and worse go to the serial console; a panic
+/// ends QEMU. Crypto self-tests are disabled: under emulation they take a fifth of the boot time.
+/// The initramfs is unpacked into a ramfs: a tmpfs holds no more than half of the memory.
+const COMMAND_LINE: &str =
+    "loglevel=5 panic=-1 oops=panic cryptomgr.notests rootfstype=ramfs";
 /// Words of the command line that the kernel gives to init as its environment, for programs of a
 /// shared root.
 const ENVIRONMENT: &str =
@@ -60,18 +58,16 @@ pub struct Qemu {
 }
 
 impl Qemu {
-    /// Finds QEMU in this search path and in the system directories.
+    /// Finds QEMU for an architecture in this search path and in the system directories.
     ///
     /// # Errors
     /// If QEMU is not installed or cannot be started.
-    pub fn find(search: &std::ffi::OsStr) -> Result<Self, GuestError> {
-        let name = format!("qemu-system-{}", std::env::consts::ARCH);
+    pub fn find(search: &std::ffi::OsStr, of: Architecture) -> Result<Self, GuestError> {
+        let name = format!("qemu-system-{}", of.traits().machine);
         let system = ["/usr/local/bin", "/usr/bin", "/usr/libexec"].map(PathBuf::from);
         let mut places = std::env::split_paths(search).chain(system).map(|dir| dir.join(&name));
         let program = places.find(|path| path.is_absolute() && path.is_file());
-        let program =
-            program.ok_or_else(|| GuestError::Qemu { why: format!("{name} is not installed") })?;
-        Self::at(program)
+        Self::at(program.ok_or(GuestError::NoEmulator(of))?)
     }
 
     /// The QEMU in this file.
@@ -94,6 +90,7 @@ impl Qemu {
 /// Kernel and initramfs in memory files, for any number of boots.
 #[derive(Debug)]
 pub struct BootImage {
+    architecture: Architecture,
     kernel: File,
     initramfs: File,
 }
@@ -111,6 +108,7 @@ impl BootImage {
         };
         let failed = |name: &'static str| GuestError::io("cannot hold in memory", name);
         Ok(Self {
+            architecture: kernel.architecture,
             kernel: held("kernel", &kernel.image).map_err(failed("the kernel"))?,
             initramfs: held("initramfs", &initramfs.bytes).map_err(failed("the initramfs"))?,
         })
@@ -230,10 +228,11 @@ impl BootParameters<'_> {
     /// QEMU command line; the port is its standard input.
     fn command(&self, console: &File) -> Command {
         let mut command = Command::new(&self.qemu.program);
+        let traits = self.bootable.architecture.traits();
         let (accelerator, cpu) = match self.accelerator {
             Accelerator::Kvm => ("kvm", "host"),
-            Accelerator::Tcg => ("tcg,thread=multi", "max"),
-            Accelerator::Icount => ("tcg,thread=single", "max"),
+            Accelerator::Tcg => ("tcg,thread=multi", traits.emulated_cpu),
+            Accelerator::Icount => ("tcg,thread=single", traits.emulated_cpu),
         };
         if self.accelerator == Accelerator::Icount {
             // While the guest idles its clock is that of the host: a wait for the disk takes as
@@ -241,10 +240,10 @@ impl BootParameters<'_> {
             command.args(["-icount", "shift=1,sleep=on"]);
         }
         let environment = self.root.map_or("", |_| ENVIRONMENT);
-        let line = [COMMAND_LINE, environment, &self.spec.append, "--", ARGUMENT];
+        let line = [traits.parameters, COMMAND_LINE, environment, &self.spec.append, "--", ARGUMENT];
         let line = line.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ");
         command
-            .args(["-accel", accelerator, "-machine", "q35", "-cpu", cpu])
+            .args(["-accel", accelerator, "-machine", traits.board, "-cpu", cpu])
             .args(["-smp", &self.spec.cpus_under(self.accelerator).to_string()])
             .args(["-m", &format!("{}M", self.spec.memory_bytes >> 20)])
             .args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"])
@@ -255,7 +254,7 @@ impl BootParameters<'_> {
             .args(["-serial", "chardev:console", "-device", "virtio-serial-pci"])
             .args(["-chardev", "socket,id=port,fd=0"])
             .args(["-device", &format!("virtserialport,chardev=port,name={PORT}")])
-            .args(disk::arguments(self.spec, self.disks));
+            .args(disk::arguments(self.spec, traits.has_sata, self.disks));
         command.args(self.root.map(SharedRoot::arguments).unwrap_or_default());
         let is_shared = self.root.is_some_and(|root| root.transport == RootTransport::VirtioFs);
         let cpus = self.spec.cpus_under(self.accelerator);

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use treering_model::filesystems::NINE_P_SOURCE;
 
+use super::arm64_image::unpacked_image;
+use super::image::ImageIdentity;
 use super::rules::ModprobeRules;
 use super::{Kernel, ModuleFile, common_layout, image, module_name, package_error, payload};
 use crate::GuestError;
@@ -106,6 +108,20 @@ fn role(path: &str) -> Option<FileRole<'_>> {
 }
 
 impl PackageCollector {
+    /// Takes what another package of the same kernel has. False if both have an image.
+    pub(super) fn merge(&mut self, other: Self) -> bool {
+        if self.image.is_some() && other.image.is_some() {
+            return false;
+        }
+        self.image = self.image.take().or(other.image);
+        self.configuration = self.configuration.take().or(other.configuration);
+        self.modules.extend(other.modules);
+        self.built_in = self.built_in.take().or(other.built_in);
+        self.built_in_information.extend(other.built_in_information);
+        self.rules.merge(other.rules);
+        true
+    }
+
     /// Takes a file of a package if it is needed, by its path in the installed system.
     ///
     /// # Errors
@@ -125,7 +141,7 @@ impl PackageCollector {
     }
 
     pub(super) fn take_image(&mut self, path: &str, content: &mut dyn Read) -> io::Result<()> {
-        let bytes = self.bytes(content, IMAGE_BYTES_MAX)?;
+        let bytes = unpacked_image(self.bytes(content, IMAGE_BYTES_MAX)?)?;
         // A link to the image is empty in a package.
         if !bytes.is_empty() {
             self.image = Some((path.to_owned(), bytes));
@@ -176,27 +192,28 @@ impl PackageCollector {
     }
 
     /// Builds the kernel from the collected files.
-    pub(super) fn kernel(self, source: &Path) -> Result<Kernel, GuestError> {
+    pub(super) fn kernel(mut self, source: &Path) -> Result<Kernel, GuestError> {
         let none = |why: String| GuestError::NoKernel { path: source.to_owned(), why };
-        let (path, image) = self.image.ok_or_else(|| {
+        let (path, image) = self.image.take().ok_or_else(|| {
             none("there is no boot/vmlinuz-* and no lib/modules/*/vmlinuz in it".to_owned())
         })?;
-        let (release, version) = image::release(&image)
+        let member = if Path::new(&path) == source { "" } else { path.as_str() };
+        let ImageIdentity { architecture, release, version } = image::identity(&image)
             .ok_or_else(|| none(format!("{path}: {}", image::described(&image))))?;
         if let Some(stated) = image::stated_bytes(&image).filter(|&it| it > image.len() as u64) {
             let why =
                 format!("it is cut: it has {} bytes, and its header says {stated}", image.len());
-            let member = if Path::new(&path) == source { "" } else { path.as_str() };
             return Err(package_error(source, member, why));
         }
-        let member = if Path::new(&path) == source { "" } else { path.as_str() };
         let unpacked = payload::unpacked_kernel(&image).transpose();
         let unpacked = unpacked.map_err(|why| package_error(source, member, why))?;
         let comes_alone = self.built_in.is_none() && self.modules.is_empty();
+        self.modules.values_mut().for_each(|module| module.check(architecture));
         Ok(Kernel {
             layout: common_layout(&self.modules),
             words: unpacked.filter(|_| comes_alone).map(|code| payload::last_words(&code)),
             source: source.to_owned(),
+            architecture,
             release,
             version,
             image,
@@ -237,7 +254,7 @@ mod tests {
         collector.look("boot/vmlinuz-6.1", &mut b"text".as_slice()).unwrap();
         let error = collector.kernel("/x.deb".as_ref()).unwrap_err().to_string();
         assert!(
-            error.contains("boot/vmlinuz-6.1: it is neither a package nor an x86 boot image"),
+            error.contains("boot/vmlinuz-6.1: it is neither a package nor a boot image"),
             "{error}"
         );
         let mut collector = PackageCollector::default();

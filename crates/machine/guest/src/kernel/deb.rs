@@ -6,12 +6,9 @@ use std::path::Path;
 use super::collect::PackageCollector;
 use super::{package_error, tar};
 use crate::GuestError;
-use crate::unpack::unpacked;
 
 const MAGIC: &[u8] = b"!<arch>\n";
 const HEADER_BYTES: usize = 60;
-/// Limit of the padding behind the last file of a tar archive, in bytes.
-const PADDING_BYTES_MAX: u64 = 1 << 20;
 /// Limit of archive members; a package has three.
 const MEMBERS_MAX: usize = 100;
 
@@ -34,33 +31,13 @@ pub(super) fn read(mut from: impl Read, package: &Path) -> Result<PackageCollect
                 package_error(package, &name, "its header in the ar archive is none")
             })?;
         if name.starts_with("data.tar") {
-            return data(from.take(size), package, &name);
+            return tar::collect(from.take(size), package, &name);
         }
         let padded = size.saturating_add(size % 2);
         let skipped = std::io::copy(&mut (&mut from).take(padded), &mut std::io::sink());
         skipped.map_err(GuestError::io("cannot read", package))?;
     }
     Err(package_error(package, "", "it has no data.tar, as a Debian package has"))
-}
-
-fn data(packed: impl Read, package: &Path, member: &str) -> Result<PackageCollector, GuestError> {
-    let mut collector = PackageCollector::default();
-    let mut stream = unpacked(packed).map_err(|error| package_error(package, member, error))?;
-    let mut last = String::new();
-    let read = tar::read(&mut stream, &mut |path, content| {
-        path.clone_into(&mut last);
-        collector.look(path, content)
-    });
-    // Zeros and the checksum of the compressed data follow the last file.
-    let read = read.and_then(|()| {
-        last.clear();
-        std::io::copy(&mut stream.take(PADDING_BYTES_MAX), &mut std::io::sink())
-    });
-    read.map_err(|error| {
-        let place = if last.is_empty() { member.to_owned() } else { format!("{member}: {last}") };
-        package_error(package, &place, error)
-    })?;
-    Ok(collector)
 }
 
 #[cfg(test)]
@@ -119,6 +96,23 @@ mod tests {
         let cut = read(&whole[..whole.len() - 40], Path::new("/cut.deb"));
         let error = cut.map(|_| ()).unwrap_err().to_string();
         assert!(error.contains("/cut.deb: data.tar"), "{error}");
+        // Others distribute the modules in a package of their own.
+        let parts = tempfile::tempdir().unwrap();
+        let folder = parts.path().join("packages");
+        std::fs::create_dir(&folder).unwrap();
+        let halves: [&[(&str, &[u8])]; 2] = [
+            &[("boot/vmlinuz-6.1.0-x", &image)],
+            &[("lib/modules/6.1.0-x/kernel/fs/xfs/xfs.ko", b"a module")],
+        ];
+        for (number, half) in halves.into_iter().enumerate() {
+            let place = tempfile::tempdir().unwrap();
+            let Some(part) = package(half, place.path()) else { return };
+            std::fs::copy(part, folder.join(format!("{number}.deb"))).unwrap();
+        }
+        assert_eq!(Kernel::read(&folder).unwrap().module("xfs").unwrap().unwrap(), b"a module");
+        std::fs::copy(&deb, folder.join("third.deb")).unwrap();
+        let error = Kernel::read(&folder).unwrap_err().to_string();
+        assert!(error.contains("several of the packages in it have an image"), "{error}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Packages are untrusted: nothing in them is written to disk, names only determine the role of a
 //! file, and every size is limited.
 
+mod arm64_image;
 mod collect;
 mod deb;
 mod image;
@@ -18,11 +19,11 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use crate::GuestError;
-use crate::elf::{X86_64, machine};
+use crate::elf::section;
 use crate::modinfo::ModuleInformation;
 use crate::unpack::{read_all, unpacked};
-use collect::MODULE_BYTES_MAX;
+use crate::{Architecture, GuestError};
+use collect::{MODULE_BYTES_MAX, PackageCollector};
 pub(crate) use rules::ModprobeRules;
 
 /// Bytes needed to detect the package format.
@@ -33,6 +34,8 @@ const MAGIC_BYTES: u64 = 8;
 pub struct Kernel {
     /// Package, image or directory of the kernel.
     pub source: PathBuf,
+    /// Processor for which it was built.
+    pub architecture: Architecture,
     /// Release, as in `uname -r`.
     pub release: String,
     /// Version, as in `uname -v`; empty if the image lacks it.
@@ -75,14 +78,21 @@ impl ModuleFile {
             .and_then(|file| ModuleInformation::of_module(&file).ok_or_else(|| no_module(&file)));
         Self { path, bytes, information }
     }
+
+    /// Takes the description away from a module that was built for another processor.
+    fn check(&mut self, architecture: Architecture) {
+        let own = self.information.as_ref().ok().and_then(|information| information.architecture);
+        if let Some(own) = own.filter(|own| *own != architecture) {
+            let why = format!("it is for {}, and the image for {}", own.title(), architecture.title());
+            self.information = Err(why);
+        }
+    }
 }
 
-/// Explanation of a file that is no module for x86-64.
+/// Explanation of a file that is no module.
 fn no_module(file: &[u8]) -> String {
-    let why = match machine(file) {
-        Some(machine) if machine != X86_64 => "it is for another processor than x86-64",
-        _ => "it has no section .modinfo",
-    };
+    let is_other = section(file, ".modinfo").is_some();
+    let why = if is_other { "it is for a processor that guests do not have" } else { "it has no section .modinfo" };
     why.to_owned()
 }
 
@@ -104,31 +114,17 @@ impl std::fmt::Debug for ModuleFile {
 }
 
 impl Kernel {
-    /// Reads a kernel: a `.deb` or `.rpm` package, an image (with modules installed next to it), an
+    /// Reads a kernel: a package, a directory with the packages of one kernel, an image (with modules installed next to it), an
     /// unpacked package, or a kernel build tree.
     ///
     /// # Errors
     /// If no kernel is found, or a part of it is damaged or too large; names that part.
     pub fn read(source: &Path) -> Result<Self, GuestError> {
         let metadata = std::fs::metadata(source).map_err(GuestError::io("cannot find", source))?;
-        let collected = if metadata.is_dir() {
-            tree::read(source)?
-        } else {
-            let mut file = File::open(source).map_err(GuestError::io("cannot open", source))?;
-            let mut magic = Vec::new();
-            let begun = (&mut file).take(MAGIC_BYTES).read_to_end(&mut magic);
-            begun.map_err(GuestError::io("cannot read", source))?;
-            let rewound = file.seek(SeekFrom::Start(0));
-            rewound.map_err(GuestError::io("cannot read", source))?;
-            let file = BufReader::new(file);
-            match magic.as_slice() {
-                [b'!', b'<', b'a', b'r', b'c', b'h', b'>', b'\n'] => deb::read(file, source)?,
-                [0xed, 0xab, 0xee, 0xdb, ..] => rpm::read(file, source)?,
-                _ => match tree::tree_of(source) {
-                    Some(top) => tree::read(&top)?,
-                    None => tree::collect_for_image(source)?,
-                },
-            }
+        let collected = match tree::packages_in(source) {
+            _ if !metadata.is_dir() => collect_file(source)?,
+            packages if packages.is_empty() => tree::read(source)?,
+            packages => collect_packages(source, &packages)?,
         };
         collected.kernel(source)
     }
@@ -149,7 +145,8 @@ impl Kernel {
         let opened = File::open(file).map_err(GuestError::io("cannot open", file))?;
         let bytes = read_all(opened, MODULE_BYTES_MAX);
         let bytes = bytes.map_err(GuestError::io("cannot read", file))?;
-        let module = ModuleFile::new(path, bytes);
+        let mut module = ModuleFile::new(path, bytes);
+        module.check(self.architecture);
         if let Err(why) = &module.information {
             return Err(refused(why));
         }
@@ -174,6 +171,42 @@ impl Kernel {
     pub(crate) fn is_built_in(&self, module: &str) -> bool {
         self.built_in.as_ref().is_some_and(|names| names.contains(module))
     }
+}
+
+/// Collects the files of a package, or of an image with its modules.
+fn collect_file(source: &Path) -> Result<PackageCollector, GuestError> {
+    let failed = || GuestError::io("cannot read", source);
+    let mut file = File::open(source).map_err(GuestError::io("cannot open", source))?;
+    let mut magic = Vec::new();
+    (&mut file).take(MAGIC_BYTES).read_to_end(&mut magic).map_err(failed())?;
+    file.seek(SeekFrom::Start(0)).map_err(failed())?;
+    let is_archive = tar::is_archive(&mut file);
+    file.seek(SeekFrom::Start(0)).map_err(failed())?;
+    let file = BufReader::new(file);
+    match magic.as_slice() {
+        [b'!', b'<', b'a', b'r', b'c', b'h', b'>', b'\n'] => deb::read(file, source),
+        [0xed, 0xab, 0xee, 0xdb, ..] => rpm::read(file, source),
+        _ if is_archive => tar::collect(file, source, ""),
+        _ => match tree::tree_of(source) {
+            Some(top) => tree::read(&top),
+            None => tree::collect_for_image(source),
+        },
+    }
+}
+
+/// Collects the files of the packages of one kernel, of which one has the image.
+fn collect_packages(
+    folder: &Path,
+    packages: &[PathBuf],
+) -> Result<PackageCollector, GuestError> {
+    let mut all = PackageCollector::default();
+    for package in packages {
+        if !all.merge(collect_file(package)?) {
+            let why = "several of the packages in it have an image, and one kernel is meant";
+            return Err(package_error(folder, "", why));
+        }
+    }
+    Ok(all)
 }
 
 /// Copies a kernel into a folder: a package under its name, a directory under `name` with only the

@@ -1,11 +1,12 @@
 //! Payload of x86 boot images: the kernel itself, packed. See "Documentation/arch/x86/boot.rst" of
-//! the kernel.
+//! the kernel. Images for AArch64 are the kernel itself.
 
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 
 use thiserror::Error;
 
+use super::arm64_image::is_aarch64;
 use super::image::setup_bytes;
 use crate::bytes::{slice, u16_at, u32_at};
 use crate::elf::is_elf;
@@ -56,6 +57,9 @@ pub(super) enum PayloadError {
 /// # Errors
 /// The damage.
 pub(super) fn unpacked_kernel(image: &[u8]) -> Option<Result<Vec<u8>, PayloadError>> {
+    if is_aarch64(image) {
+        return Some(Ok(image.to_vec()));
+    }
     if u16_at(image, PROTOCOL_AT)? < PROTOCOL_WITH_PAYLOAD {
         return None;
     }

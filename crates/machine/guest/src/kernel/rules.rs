@@ -19,6 +19,13 @@ pub(crate) struct ModprobeRules {
 }
 
 impl ModprobeRules {
+    /// Adds the rules of another package.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.aliases.extend(other.aliases);
+        self.blacklist.extend(other.blacklist);
+        self.softdeps.extend(other.softdeps);
+    }
+
     /// Adds the lines of a file.
     pub(super) fn add(&mut self, text: &str) {
         // A line ends with a backslash if it goes on in the next one.

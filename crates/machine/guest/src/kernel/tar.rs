@@ -1,14 +1,60 @@
 //! tar archives: ustar with GNU and pax long names. Only regular files are visited.
 
 use std::io::{self, Read};
+use std::path::Path;
+
+use super::collect::PackageCollector;
+use super::package_error;
+use crate::GuestError;
+use crate::unpack::unpacked;
 
 const BLOCK: usize = 512;
 const LONG_NAME_BYTES_MAX: u64 = 64 << 10;
 /// Limit of the unpacked archive in bytes.
 const BYTES_MAX: u64 = 16 << 30;
 
+/// Limit of the padding behind the last file, in bytes.
+const PADDING_BYTES_MAX: u64 = 1 << 20;
+/// Place of the magic in the first header.
+const MAGIC_AT: usize = 257;
+const MAGIC: &[u8] = b"ustar";
+
+/// Reports whether a file begins like an archive, after unpacking.
+pub(super) fn is_archive(file: impl Read) -> bool {
+    let mut begin = Vec::new();
+    let read = unpacked(file).and_then(|stream| stream.take(BLOCK as u64).read_to_end(&mut begin));
+    let magic = begin.get(MAGIC_AT..MAGIC_AT + MAGIC.len());
+    read.is_ok() && magic.is_some_and(|magic| magic == MAGIC)
+}
+
+/// Collects the files of a packed archive, which is this member of a package, or a package itself
+/// if that is empty.
+pub(super) fn collect(
+    packed: impl Read,
+    package: &Path,
+    member: &str,
+) -> Result<PackageCollector, GuestError> {
+    let mut collector = PackageCollector::default();
+    let mut stream = unpacked(packed).map_err(|error| package_error(package, member, error))?;
+    let mut last = String::new();
+    let read = read(&mut stream, &mut |path, content| {
+        path.clone_into(&mut last);
+        collector.look(path, content)
+    });
+    // Zeros and the checksum of the compressed data follow the last file.
+    let read = read.and_then(|()| {
+        last.clear();
+        io::copy(&mut stream.take(PADDING_BYTES_MAX), &mut io::sink())
+    });
+    read.map_err(|error| {
+        let names = [member, last.as_str()].into_iter().filter(|name| !name.is_empty());
+        package_error(package, &names.collect::<Vec<&str>>().join(": "), error)
+    })?;
+    Ok(collector)
+}
+
 /// Reads an archive file by file.
-pub(super) fn read(
+fn read(
     from: impl Read,
     visit: &mut dyn FnMut(&str, &mut dyn Read) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -108,12 +154,15 @@ fn damaged(why: &'static str) -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use super::super::image::boot_image;
     use super::{path_of_pax, read};
+    use crate::Kernel;
     use proptest::prelude::*;
 
     fn header(name: &str, kind: u8, size: &[u8]) -> Vec<u8> {
         let mut header = vec![0; 512];
         header[..name.len()].copy_from_slice(name.as_bytes());
+        header[257..262].copy_from_slice(b"ustar");
         header[124..124 + size.len()].copy_from_slice(size);
         header[148..156].fill(b' ');
         header[156] = kind;
@@ -175,5 +224,30 @@ mod tests {
             archive.extend(rest);
             let _ = files(&archive);
         }
+    }
+
+    #[test]
+    fn a_packed_archive_is_a_package_of_a_kernel() {
+        let image = boot_image("6.16.1-arch1-1 (a@b) #1 SMP");
+        let mut archive = Vec::new();
+        let folder = "usr/lib/modules/6.16.1-arch1-1";
+        for (name, bytes) in [
+            (format!("{folder}/vmlinuz"), image.as_slice()),
+            (format!("{folder}/kernel/fs/xfs/xfs.ko.zst"), b"module"),
+        ] {
+            archive.extend(header(&name, b'0', format!("{:o}", bytes.len()).as_bytes()));
+            archive.extend(bytes);
+            archive.resize(archive.len().next_multiple_of(512), 0);
+        }
+        archive.resize(archive.len() + 1024, 0);
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("linux.pkg.tar.zst");
+        let packed = zstd::stream::encode_all(archive.as_slice(), 1).unwrap();
+        std::fs::write(&path, &packed).unwrap();
+        let kernel = Kernel::read(&path).unwrap();
+        assert_eq!(kernel.release, "6.16.1-arch1-1");
+        assert!(kernel.module("xfs").is_some());
+        std::fs::write(&path, &packed[..packed.len() - 9]).unwrap();
+        assert!(Kernel::read(&path).is_err());
     }
 }

@@ -6,22 +6,28 @@ use std::path::{Path, PathBuf};
 
 use treering_model::filesystems::NINE_P_SOURCE;
 
+use super::arm64_image::unpacked_image;
+use super::image::ImageIdentity;
 use super::collect::{IMAGE_BYTES_MAX, PackageCollector, is_taken};
 use super::staleness::TreeTimes;
 use super::{image, module_name};
-use crate::GuestError;
+use crate::{BUILT_IMAGES, GuestError};
 use crate::unpack::read_all;
 
 /// Image paths in a build tree.
-const BUILT: [&str; 2] = ["arch/x86/boot/bzImage", "arch/x86_64/boot/bzImage"];
+const BUILT: [&str; 3] = [BUILT_IMAGES[0], "arch/x86_64/boot/bzImage", BUILT_IMAGES[1]];
 /// Files of a build tree that describe it, beside its image and modules.
 const DESCRIPTIONS: [&str; 3] = [".config", "modules.builtin", "modules.builtin.modinfo"];
 /// Folders of a build tree with modules that a guest can need.
-const SOURCES: [&str; 8] =
-    ["arch/x86", "block", "crypto", "drivers", "fs", "lib", "mm", NINE_P_SOURCE];
+const SOURCES: [&str; 9] =
+    ["arch/arm64", "arch/x86", "block", "crypto", "drivers", "fs", "lib", "mm", NINE_P_SOURCE];
 /// Folders of an unpacked package.
 const INSTALLED: [&str; 5] =
     ["boot", "lib/modules", "usr/lib/modules", "lib/modprobe.d", "usr/lib/modprobe.d"];
+/// Ends of the names of packages that may be parts of a kernel.
+const PACKAGES: [&str; 2] = ["deb", "rpm"];
+/// Limit of such packages.
+const PACKAGES_MAX: usize = 32;
 /// Limit of the directory depth.
 const DEPTH_MAX: usize = 16;
 /// Limit of the number of files.
@@ -38,6 +44,23 @@ pub(super) fn read(top: &Path) -> Result<PackageCollector, GuestError> {
         collect(top, &folder, &mut collector)?;
     }
     Ok(collector)
+}
+
+/// Packages in a directory that is neither an unpacked package nor a build tree: the parts of a
+/// kernel that is distributed in several.
+pub(super) fn packages_in(top: &Path) -> Vec<PathBuf> {
+    if image_of(top).is_some() || INSTALLED.iter().any(|part| top.join(part).is_dir()) {
+        return Vec::new();
+    }
+    let entries = fs::read_dir(top).into_iter().flatten().flatten();
+    let mut packages: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    packages.retain(|path| {
+        let end = path.extension().unwrap_or_default();
+        PACKAGES.iter().any(|known| end == *known) && path.is_file()
+    });
+    packages.sort();
+    packages.truncate(PACKAGES_MAX);
+    packages
 }
 
 /// Image of a build tree.
@@ -63,6 +86,7 @@ pub(super) fn copy(top: &Path, to: &Path) -> Result<(), GuestError> {
             paths.extend(modules_of(top)?);
             paths
         }
+        None if !packages_in(top).is_empty() => packages_in(top),
         None => {
             let folders = INSTALLED.iter().map(|part| top.join(part));
             let of_folders: Result<Vec<_>, _> =
@@ -107,8 +131,9 @@ fn modules_of(top: &Path) -> Result<Vec<PathBuf>, GuestError> {
 pub(super) fn collect_for_image(path: &Path) -> Result<PackageCollector, GuestError> {
     let mut collector = PackageCollector::default();
     let file = open(path)?;
-    let bytes = read_all(file, IMAGE_BYTES_MAX).map_err(GuestError::io("cannot read", path))?;
-    let Some((release, _)) = image::release(&bytes) else {
+    let bytes = read_all(file, IMAGE_BYTES_MAX).and_then(unpacked_image);
+    let bytes = bytes.map_err(GuestError::io("cannot read", path))?;
+    let Some(ImageIdentity { release, .. }) = image::identity(&bytes) else {
         let why = image::described(&bytes);
         return Err(GuestError::NoKernel { path: path.to_owned(), why });
     };

@@ -165,10 +165,9 @@ fn ciphers(layer: &CryptLayer) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{ModuleResolver, helpers, needed};
-    use crate::elf::X86_64;
     use crate::kernel::{ModprobeRules, ModuleFile};
     use crate::modinfo::ModuleInformation;
-    use crate::{GuestError, Kernel};
+    use crate::{Architecture, GuestError, Kernel};
     use std::collections::{BTreeMap, BTreeSet};
     use treering_model::{CryptLayer, GuestDisk, Layer, ThinLayer};
 
@@ -191,7 +190,7 @@ mod tests {
             header[32..40].copy_from_slice(&(length as u64).to_le_bytes());
             elf.extend(header);
         }
-        elf[18..20].copy_from_slice(&X86_64.to_le_bytes());
+        elf[18..20].copy_from_slice(&62_u16.to_le_bytes());
         elf[40..48].copy_from_slice(&headers_at.to_le_bytes());
         elf[58..60].copy_from_slice(&64_u16.to_le_bytes());
         elf[60..62].copy_from_slice(&3_u16.to_le_bytes());
@@ -208,6 +207,7 @@ mod tests {
         };
         Kernel {
             source: "/k.deb".into(),
+            architecture: Architecture::X86_64,
             release: "6.1".to_owned(),
             version: String::new(),
             image: Vec::new(),

@@ -128,7 +128,8 @@ pub(super) const GUEST_CPUS: &str = "guest.cpus";
 
 /// Facts about a guest that are recorded where its plan asked for something; without one, the guest
 /// has the default.
-pub(super) const GUEST_CHOICES: [&str; 10] = [
+pub(super) const GUEST_CHOICES: [&str; 11] = [
+    "guest.architecture",
     "guest.queues",
     "guest.iothread",
     "guest.rotational",
