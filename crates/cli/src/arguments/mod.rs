@@ -52,7 +52,7 @@ pub(crate) use output::{OutputArgs, format_of};
 pub(crate) use quantities::{metric_names, percentage, size, width};
 use quantities::{period, whole};
 use settings::argument;
-pub(crate) use settings::{settings, settings_of_words};
+pub(crate) use settings::{fio_settings, settings, settings_of_words};
 pub(crate) use sharing::{MergeArgs, PackArgs, RepeatArgs};
 pub(crate) use sweeping::{LOAD, LoadArgs, PlanArgs, PlanVerb, SweepArgs};
 pub(crate) use tracing::{

@@ -60,7 +60,29 @@ pub(crate) fn settings(specs: &[OptionSpec], matches: &ArgMatches) -> Settings {
         };
         values.into_iter().map(|value| (spec.name.to_owned(), value))
     });
-    let mut settings = Settings::new(given.collect());
+    around(given.collect())
+}
+
+/// Settings of fio from its words, whichever of them are known here: what is no option is a job
+/// file if there is one of this name.
+pub(crate) fn fio_settings(words: Vec<String>) -> Settings {
+    let valued = |word: &str, option: &str| {
+        let value = word.strip_prefix("--")?.strip_prefix(option)?.strip_prefix('=')?;
+        Some((option.to_owned(), value.to_owned()))
+    };
+    let of = |word: String| match valued(&word, "job-option").or(valued(&word, "section")) {
+        Some(setting) => Some(setting),
+        None if word == "-" || std::path::Path::new(&word).is_file() => {
+            Some(("jobfile".to_owned(), word))
+        }
+        None => None,
+    };
+    around(treering_fio::with_job_options(words).into_iter().filter_map(of).collect())
+}
+
+/// Settings with what surrounds the command: its environment, time, machine and files.
+fn around(options: Vec<(String, String)>) -> Settings {
+    let mut settings = Settings::new(options);
     settings.data_dirs = crate::places::dataset_dirs();
     settings.environment = crate::places::environment();
     settings.files = SettingFiles::inside_program(shipped_files());

@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use clap::{ArgMatches, FromArgMatches};
 use indicatif::{ProgressBar, ProgressStyle};
 use treering_age::{
-    AgeWorkload, MeasuredDirectory, MeasuredSize, MeasuredTree, ResumedAging, measured_profile, profile_text,
-    profiles, steps_of,
+    AgeWorkload, MeasuredDirectory, MeasuredSize, MeasuredTree, ResumedAging, measured_profile,
+    profile_text, profiles, steps_of,
 };
 use treering_conduct::trial::TrialOutcome;
 use treering_conduct::{PullTerms, extract_history, watch_signals};

@@ -10,12 +10,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_conduct::trial::{InstalledProgram, run_installed};
-use treering_fio::{FioCommandLine, installed, native_help};
+use treering_conduct::trial::{InstalledProgram, check_written_devices, run_installed};
+use treering_fio::{FioCommandLine, installed, named_devices, native_help};
 use treering_model::{Fact, RunMode, Trial, TrialHeader, TrialId};
 use treering_registry::{ImportedTrial, PhaseRows, import};
 
-use crate::arguments::{FIO, classic_os_words};
+use crate::arguments::{FIO, classic_os_words, fio_settings};
 use crate::classic_output::say;
 use crate::clock::unix_ms;
 use crate::failure::{Failure, output_failed};
@@ -68,6 +68,7 @@ pub(super) fn run(refusal: Failure, input: Option<Vec<u8>>) -> Result<ExitCode, 
             None => Err(refusal.hint(NOT_INSTALLED)),
         };
     };
+    check_devices(&command_line, input.as_deref())?;
     tell(&refusal, &fio);
     let mut words = command_line.words.clone();
     if command_line.dry_run {
@@ -95,6 +96,18 @@ pub(super) fn run(refusal: Failure, input: Option<Vec<u8>>) -> Result<ExitCode, 
 }
 
 const NOT_INSTALLED: &str = "install fio (package `fio`): treering then passes such jobs to it";
+
+/// Refuses jobs that write to a device in use: under fio's name a device is safe whichever program
+/// does the work.
+fn check_devices(command_line: &FioCommandLine, input: Option<&[u8]>) -> Result<(), Failure> {
+    if command_line.dry_run || command_line.leaves_devices() {
+        return Ok(());
+    }
+    let words = command_line.words.iter().map(|word| word.to_string_lossy().into_owned());
+    let mut settings = fio_settings(words.collect());
+    settings.input = input.unwrap_or_default().to_vec();
+    Ok(check_written_devices(named_devices(&settings))?)
+}
 
 /// Prints one line on standard error: which program runs the job, and why not treering.
 fn tell(refusal: &Failure, fio: &Path) {

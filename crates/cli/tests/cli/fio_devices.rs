@@ -162,3 +162,46 @@ fn two_command_lines_work_in_one_directory_at_a_time() {
     first.kill().unwrap();
     first.wait().unwrap();
 }
+
+#[test]
+fn the_installed_fio_is_not_handed_a_device_in_use() {
+    require_root!();
+    require_tool!("fio");
+    let (program, (device, _dir)) = (program(), device());
+    let run = |more: &str| {
+        let line = format!("--filename={} --size=1m --rw=write {more}", device.path());
+        let words = ["fio", "--no-store", "--name=a"];
+        program.run(words.into_iter().chain(line.split(' ')))
+    };
+    run("--ioengine=mmap").ends_with(0);
+    let above = BlockDevice::on(Path::new(device.path()));
+    for more in ["--ioengine=mmap", "--ioengine=mmap --allow_mounted_write=1", "--rw=trim"] {
+        let refused = run(more).ends_with(1);
+        assert!(refused.stderr.contains("refusing to write to"), "{refused}");
+        assert!(!refused.stderr.contains("runs this job"), "{refused}");
+    }
+    let job = format!(
+        "[global]\nfilename={}\nsize=1m\n[a]\nrw=randwrite\nioengine=mmap\n",
+        device.path()
+    );
+    fs::write(program.home().join("w.fio"), &job).unwrap();
+    fs::write(program.home().join("r.fio"), job.replace("randwrite", "randread")).unwrap();
+    program.run(["fio", "--no-store", "w.fio"]).ends_with(1).complains("refusing to write to");
+    program.run(["fio", "--no-store", "r.fio"]).ends_with(0).complains("runs this job");
+    drop(above);
+    run("--ioengine=mmap").ends_with(0);
+}
+
+#[test]
+fn a_device_node_in_the_current_directory_is_a_block_device() {
+    require_root!();
+    require_tool!("cp");
+    let (program, (device, _dir)) = (program(), device());
+    let node = program.home().join("node");
+    let copied = Command::new("cp").arg("-a").args([device.path().as_ref(), node.as_os_str()]);
+    assert!(copied.status().unwrap().success());
+    ours(&program, "--filename=node --rw=randread --size=1m").ends_with(0);
+    let _above = BlockDevice::on(Path::new(device.path()));
+    let refused = ours(&program, "--filename=node --rw=write --size=1m").ends_with(1);
+    assert!(refused.stderr.contains("refusing to write to"), "{refused}");
+}

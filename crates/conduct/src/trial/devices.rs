@@ -11,7 +11,17 @@ use crate::failure::{Failure, FailureKind};
 /// # Errors
 /// When a device is in use, with the reason.
 pub(crate) fn check_written(job: &dyn Job) -> Result<(), Failure> {
-    for JobDevice { path, may_be_mounted, .. } in written(job) {
+    check_written_devices(job.devices())
+}
+
+/// Checks the devices that are written, as [`check_written`] does, of a job that an installed
+/// program runs.
+///
+/// # Errors
+/// When a device is in use, with the reason.
+pub fn check_written_devices(devices: Vec<JobDevice>) -> Result<(), Failure> {
+    let written = devices.into_iter().filter(|device| device.is_written);
+    for JobDevice { path, may_be_mounted, .. } in written {
         let mut obstacles = match obstacles_to_writing(&path) {
             Ok(obstacles) => obstacles,
             // The job itself reports a missing device when it opens it.

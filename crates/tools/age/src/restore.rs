@@ -27,8 +27,9 @@ pub(super) fn first_foreign(io: &mut dyn Io, plan: &FilesPlan) -> Result<Option<
                 continue;
             }
             io.open_dir(ROOT_DIR, &c_string(path.clone()), THERE)?;
-            let is_file =
-                |name: &str, kind| is_own(name) && name.starts_with(FILE) && kind == EntryKind::File;
+            let is_file = |name: &str, kind| {
+                is_own(name) && name.starts_with(FILE) && kind == EntryKind::File
+            };
             let mut files = entries_in(io, THERE)?.into_iter();
             if let Some((file, _)) = files.find(|(name, kind)| !is_file(name, *kind)) {
                 return Ok(Some(format!("{path}/{file}")));

@@ -168,6 +168,21 @@ impl<'s> Source<'s> {
     }
 }
 
+/// Block devices that the job files and the command line of the settings name, for jobs that only
+/// the original understands. Of a file that cannot be read there are none.
+pub fn named_devices(settings: &Settings) -> Vec<JobDevice> {
+    let typed = settings.options().iter().filter(|(name, _)| name != JOB_FILE);
+    let typed: Vec<(String, String)> = typed.cloned().collect();
+    let of = |file: Option<&str>| {
+        let file = file.map(|named| (JOB_FILE.to_owned(), named.to_owned()));
+        let settings = settings.with_options(typed.iter().cloned().chain(file).collect());
+        let parsed =
+            Source::read(&settings, CLASSIC).and_then(|read| read.parsed(language::named_devices));
+        parsed.unwrap_or_default().into_iter().flatten().collect::<Vec<_>>()
+    };
+    settings.values(JOB_FILE).map(Some).chain([None]).flat_map(of).collect()
+}
+
 /// Parameters that override those of the job file.
 fn overriding(settings: &Settings) -> Result<Vec<String>, ConfigError> {
     let checked = |setting: &str| {

@@ -41,7 +41,8 @@ use treering_script::{
 pub use generator::rejected_draws;
 pub use help::native_help;
 use job::FileJob;
-pub use typed::not_native;
+pub use job::named_devices;
+pub use typed::{collected as with_job_options, not_native};
 use with_fio::ForeignJob;
 pub use with_fio::{FioCommandLine, installed};
 

@@ -212,7 +212,11 @@ impl Namespace {
         let named = |name: &str| CString::new(name).map_err(|_nul| wrong("has a NUL in its name"));
         if !self.allows_devices && (among_devices() || looks && is_no_file(Path::new(&whole))) {
             // A device that is missing is the error of its job, when it is opened.
-            let is_device = whole.starts_with('/') && is_block_device_or_missing(Path::new(&whole));
+            let is_device = is_block_device_or_missing(Path::new(&whole));
+            let whole = std::path::absolute(&whole)
+                .ok()
+                .and_then(|path| path.into_os_string().into_string().ok())
+                .unwrap_or(whole);
             if is_device && !job.extras.creates_only {
                 return Ok(FileName { directory: 0, name: named(&whole)?, is_device });
             }

@@ -52,6 +52,7 @@ const TOOLS: &[Tool] = &[
     general::GOOGLE_BENCHMARK,
     general::LKP,
     general::FSPERF,
+    general::MD_WORKBENCH,
     general::TABLE,
 ];
 

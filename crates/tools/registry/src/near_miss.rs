@@ -13,11 +13,10 @@ pub(crate) enum NearMiss {
 }
 
 /// Texts of programs whose outputs are not read.
-const UNREAD: [(&str, &str); 8] = [
+const UNREAD: [(&str, &str); 7] = [
     ("Iozone: Performance Test of File I/O", "iozone"),
     ("iozone test complete", "iozone"),
     ("kB  reclen    write  rewrite", "iozone"),
-    ("MD-Workbench total objects", "md-workbench"),
     ("Vdbench distribution:", "vdbench"),
     ("Tiotest results for ", "tiobench"),
     ("multi-threaded system evaluation benchmark", "sysbench"),

@@ -11,6 +11,8 @@ pub(super) enum OutputLine {
     Version(String),
     /// Name of the loaded personality.
     Personality(String),
+    /// Variable of the personality: its name and value.
+    Variable(String, String),
     /// Fileset: its name and attributes.
     Fileset(String, Vec<(&'static str, String)>),
     /// Number of started processes or threads, their name, and the kind.
@@ -114,6 +116,16 @@ fn failure(text: &str) -> Option<String> {
 fn timed_line(text: &str) -> Option<OutputLine> {
     if let Some(name) = text.strip_suffix(" personality successfully loaded") {
         return Some(OutputLine::Personality(name.to_owned()));
+    }
+    if let Some(name) = text.strip_suffix(" personality")
+        && name.contains(" Version ")
+    {
+        return Some(OutputLine::Personality(name.to_owned()));
+    }
+    if let Some((name, value)) = text.strip_prefix('$').and_then(|text| text.split_once('=')) {
+        let is_name = name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+        let is_value = is_name && !value.is_empty() && !value.contains(char::is_whitespace);
+        return is_value.then(|| OutputLine::Variable(name.to_owned(), value.to_owned()));
     }
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
@@ -266,6 +278,18 @@ mod tests {
         );
         assert_eq!(line("35318: 422.793: Running..."), Some(OutputLine::Decoration));
         assert_eq!(line("0.010: Run took 60 seconds..."), Some(OutputLine::Took(60)));
+    }
+
+    #[test]
+    fn variables_of_a_personality_are_parsed() {
+        let variable =
+            |name: &str, value: &str| Some(OutputLine::Variable(name.to_owned(), value.to_owned()));
+        assert_eq!(line("0.002:     $nfiles=10240"), variable("nfiles", "10240"));
+        assert_eq!(line("0.002:     $dir=/tmp"), variable("dir", "/tmp"));
+        assert_eq!(line("0.002:     $a b=1"), Some(OutputLine::Decoration));
+        let named = "0.002:   File-server Version 3.0 personality";
+        let personality = OutputLine::Personality("File-server Version 3.0".to_owned());
+        assert_eq!(line(named), Some(personality));
     }
 
     #[test]

@@ -158,6 +158,9 @@ impl ParsedOutput {
         match parsed {
             OutputLine::Version(version) => self.version = version,
             OutputLine::Personality(name) => trial.parameter("personality", name),
+            // Where the files were is no parameter of the load.
+            OutputLine::Variable(_, value) if value.contains('/') => {}
+            OutputLine::Variable(name, value) => trial.parameter(&name, value),
             OutputLine::Fileset(name, values) => {
                 for (label, value) in values {
                     match label {
@@ -254,7 +257,9 @@ impl ParsedOutput {
             let length = seconds(summary);
             wall += length;
             total.operations = total.operations.saturating_add(summary.operations);
-            of_summary(&Scope::Phase(name.clone()), summary, false, &mut self.trial.metrics);
+            let scope = Scope::Phase(name.clone());
+            of_summary(&scope, summary, false, &mut self.trial.metrics);
+            self.trial.metrics.push(rates::OPERATIONS.of(scope, summary.operations as f64));
             self.trial.phases.push(PhaseTotals {
                 phase: number,
                 name,
@@ -267,6 +272,10 @@ impl ParsedOutput {
         if rate.is_finite() {
             let rate = rates::OPERATIONS_PER_SECOND.of(Scope::Trial, rate);
             self.trial.metrics.push(rate.primary().of_tasks(self.tables.len() as u64));
+            self.trial.metrics.push(rates::OPERATIONS.of(Scope::Trial, total.operations as f64));
+            for flow in of_all_periods(&self.tables, wall) {
+                of_flow(&flow, wall, &mut self.trial);
+            }
         }
         self.few(total.operations);
     }
@@ -298,6 +307,44 @@ fn are_of_all(tables: &[(Vec<FlowopLine>, SummaryLine)]) -> bool {
         _ => true,
     };
     seconds(second) > GROWTH * seconds(first) && tables.windows(2).all(grow)
+}
+
+/// Kinds of operation over all periods, in the order of the first table that has each. Figures are
+/// weighted by time, means by operations.
+fn of_all_periods(tables: &[(Vec<FlowopLine>, SummaryLine)], wall: f64) -> Vec<FlowopLine> {
+    let mut sums: Vec<FlowopLine> = Vec::new();
+    for (flows, summary) in tables {
+        let share = seconds(summary) / wall;
+        for flow in flows.iter().filter(|flow| flow.calls > 0) {
+            let weighted = FlowopLine {
+                ops_per_second: flow.ops_per_second * share,
+                mib_per_second: flow.mib_per_second * share,
+                ..flow.clone()
+            };
+            match sums.iter_mut().find(|sum| sum.name == flow.name) {
+                None => sums.push(weighted),
+                Some(sum) => add_period(sum, weighted),
+            }
+        }
+    }
+    sums
+}
+
+fn add_period(sum: &mut FlowopLine, more: FlowopLine) {
+    let (before, calls) = (sum.calls as f64, more.calls as f64);
+    let mean = |one: f64, other: f64| (one * before + other * calls) / (before + calls);
+    sum.mean_ms = mean(sum.mean_ms, more.mean_ms);
+    sum.cpu_us = sum.cpu_us.zip(more.cpu_us).map(|(one, other)| mean(one, other));
+    sum.calls = sum.calls.saturating_add(more.calls);
+    sum.ops_per_second += more.ops_per_second;
+    sum.mib_per_second += more.mib_per_second;
+    sum.least_ms = sum.least_ms.min(more.least_ms);
+    sum.most_ms = sum.most_ms.max(more.most_ms);
+    let counts = sum.counts.len().max(more.counts.len());
+    sum.counts.resize(counts, 0);
+    sum.counts.iter_mut().zip(more.counts).for_each(|(one, other)| {
+        *one = one.saturating_add(other);
+    });
 }
 
 fn of_summary(scope: &Scope, of: &SummaryLine, decides: bool, metrics: &mut Vec<Metric>) {

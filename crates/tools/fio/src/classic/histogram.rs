@@ -35,11 +35,21 @@ pub(crate) fn middle_ns(bucket: usize) -> u64 {
     base + (offset << error_bits) + (1 << (error_bits - 1))
 }
 
-/// Latency histogram: a count for each bucket.
-#[derive(Clone, PartialEq, Eq)]
+/// Latency histogram: a count for each bucket. One without latencies holds no memory, so that a
+/// thousand clones cost little before they are forked.
+#[derive(Clone, Default)]
 pub(crate) struct Histogram {
+    /// Count of each bucket; empty before the first latency.
     counts: Vec<u64>,
 }
+
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        self.buckets().eq(other.buckets())
+    }
+}
+
+impl Eq for Histogram {}
 
 /// Serialises a histogram as its non-empty buckets: `[[bucket, latencies], …]`.
 impl Serialize for Histogram {
@@ -64,28 +74,37 @@ impl std::fmt::Debug for Histogram {
     }
 }
 
-impl Default for Histogram {
-    fn default() -> Self {
-        Self { counts: vec![0; BUCKETS] }
-    }
-}
-
 impl Histogram {
     /// Counts a latency.
     #[inline]
     pub(crate) fn record(&mut self, ns: u64) {
-        self.counts[bucket(ns)] += 1;
+        let bucket = bucket(ns);
+        match self.counts.get_mut(bucket) {
+            Some(count) => *count += 1,
+            None => self.record_first(bucket),
+        }
+    }
+
+    #[cold]
+    fn record_first(&mut self, bucket: usize) {
+        self.counts.resize(BUCKETS, 0);
+        self.counts[bucket] = 1;
     }
 
     /// Adds `count` to a bucket; invalid buckets are ignored.
     pub(crate) fn add(&mut self, bucket: usize, count: u64) {
-        if let Some(before) = self.counts.get_mut(bucket) {
-            *before = before.saturating_add(count);
+        if count > 0 && bucket < BUCKETS {
+            self.counts.resize(BUCKETS, 0);
+            self.counts[bucket] = self.counts[bucket].saturating_add(count);
         }
     }
 
     /// Adds another histogram.
     pub(crate) fn merge(&mut self, other: &Self) {
+        if self.counts.is_empty() {
+            self.counts.clone_from(&other.counts);
+            return;
+        }
         self.counts.iter_mut().zip(&other.counts).for_each(|(one, more)| *one += more);
     }
 

@@ -105,7 +105,7 @@ pub(super) fn is_switch(name: &str) -> bool {
 }
 
 fn is_rare_switch(name: &str) -> bool {
-    const RARE: [&str; 10] = [
+    const RARE: [&str; 12] = [
         "rate_ignore_thinktime",
         "log_max_value",
         "file_append",
@@ -116,6 +116,8 @@ fn is_rare_switch(name: &str) -> bool {
         "replay_no_stall",
         "dedupe_global",
         "error_dump",
+        "hipri",
+        "uncached",
     ];
     RARE.contains(&name)
 }

@@ -7,6 +7,7 @@
 mod apply;
 mod check;
 mod command_line;
+mod devices;
 mod direction;
 mod distribution;
 mod engine;
@@ -31,6 +32,7 @@ use treering_kit::faults::{Fault, Faults, Place};
 
 pub(crate) use check::WORKERS_MAX;
 pub(crate) use command_line::command_line;
+pub(crate) use devices::named_devices;
 pub(crate) use direction::Direction;
 pub(crate) use distribution::{Distribution, Zone};
 pub(crate) use engine::Engine;

@@ -14,11 +14,9 @@ pub(super) struct FileSlots {
 
 impl FileSlots {
     pub(super) fn new(files: usize) -> Self {
-        Self {
-            files: vec![None; files],
-            last: vec![0; files],
-            free: (0..MAX_FILES).rev().collect(),
-        }
+        // No file has two slots, so that more of them would only be copied by each fork.
+        let slots = u16::try_from(files).unwrap_or(MAX_FILES).clamp(1, MAX_FILES);
+        Self { files: vec![None; files], last: vec![0; files], free: (0..slots).rev().collect() }
     }
 
     /// Assigns a slot to a file. A slot is always free, since the number of open files is limited.

@@ -68,6 +68,16 @@ impl FioCommandLine {
         path
     }
 
+    /// True if no device of this machine can be written: nothing is run here, or only read.
+    pub fn leaves_devices(&self) -> bool {
+        let harmless = ["readonly", "parse-only", "showcmd", "client", "server"];
+        self.words.iter().filter_map(|word| word.to_str()).any(|word| {
+            let body = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
+            let name = body.map(|body| body.split_once('=').map_or(body, |(name, _)| name));
+            name.is_some_and(|name| harmless.contains(&name))
+        })
+    }
+
     /// True if a job file is read from standard input (`-`).
     pub fn reads_input(&self) -> bool {
         self.words.iter().any(|word| word == "-")
@@ -103,5 +113,7 @@ mod tests {
         assert_eq!(parsed_line("--output=a -output b").output(), Some(PathBuf::from("b")));
         assert_eq!(parsed_line("--output-format=json j.fio").output(), None);
         assert!(!parsed_line("j.fio").reads_input());
+        assert!(parsed_line("--readonly j.fio").leaves_devices());
+        assert!(!parsed_line("--rw=write --readwrite=write").leaves_devices());
     }
 }

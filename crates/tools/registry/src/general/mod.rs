@@ -1,11 +1,12 @@
 //! Import of what programs write that measure anything: hyperfine, Google Benchmark, the kernel
-//! test robot, fsperf, and tables of numbers (CSV). They are recognized by their structure,
+//! test robot, fsperf, md-workbench, and tables of numbers (CSV). They are recognized by their structure,
 //! whatever the file is called.
 
 pub(crate) mod fsperf;
 mod google_benchmark;
 mod hyperfine;
 mod lkp;
+mod md_workbench;
 mod table;
 
 use serde::de::DeserializeOwned;
@@ -24,6 +25,9 @@ pub(crate) const GOOGLE_BENCHMARK: Tool =
 pub(crate) const LKP: Tool = Tool { workload: None, importer: Some(&lkp::LkpImporter) };
 /// Entry of fsperf's results in the tool registry.
 pub(crate) const FSPERF: Tool = Tool { workload: None, importer: Some(&fsperf::FsperfImporter) };
+/// Entry of md-workbench in the tool registry.
+pub(crate) const MD_WORKBENCH: Tool =
+    Tool { workload: None, importer: Some(&md_workbench::MdWorkbenchImporter) };
 /// Entry of tables of numbers in the tool registry.
 pub(crate) const TABLE: Tool = Tool { workload: None, importer: Some(&table::TableImporter) };
 

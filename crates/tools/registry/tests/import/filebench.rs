@@ -199,5 +199,12 @@ fn cumulative_and_periodic_tables_are_distinguished() {
     near(value(trial, &Scope::Trial, "operations_per_second"), 1000.0);
     let row = Scope::Phase("iteration 2".to_owned());
     near(value(trial, &row, "operations_per_second"), 1100.0);
+    near(value(trial, &row, "operations"), 11_000.0);
+    // Kinds of operation are summed over the periods.
+    let kind = Scope::Kind("stat1".to_owned());
+    near(value(trial, &kind, "calls"), 30_000.0);
+    near(value(trial, &kind, "operations_per_second"), 1000.0);
+    near(value(trial, &kind, "latency_mean_nanoseconds"), 1000.0);
+    near(value(trial, &kind, "latency_max_nanoseconds"), 2000.0);
     assert_eq!(trial.phases.len(), 3);
 }
