@@ -62,7 +62,6 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Some(AgeVerb::Spread(args)) => spread(&args),
         None => {
             let own = NativeRunArgs::from_arg_matches(matches).map_err(usage)?;
-            refuse_profile_as_directory(own.dir.as_deref())?;
             let layout_every = own.layout_every.or(Some(1));
             let saving = match (image_to_save(matches), &own.dir) {
                 (Some(name), Some(dir)) => Some(planned_save(name, dir)?),
@@ -85,16 +84,6 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Refuses the name of a profile in the place of the directory.
-fn refuse_profile_as_directory(dir: Option<&Path>) -> Result<(), Failure> {
-    let Some(name) = dir.filter(|dir| !dir.exists()).and_then(Path::to_str) else { return Ok(()) };
-    if profile_text(name).is_none() {
-        return Ok(());
-    }
-    let hint = format!("`{name}` is a profile: treering age DIR --profile {name}");
-    Err(Failure::usage(format!("there is no directory {name}")).hint(hint))
-}
-
 /// Goes on with the newest run of a directory, if it was interrupted.
 fn resume(
     matches: &ArgMatches,
@@ -114,10 +103,10 @@ fn resume(
     let message = format!("no run of `treering age` in {} was interrupted", dir.display());
     let nothing = || Failure::usage(message).hint("`treering list` shows which there were");
     let newest = newest.ok_or_else(nothing)?;
-    // A failed run goes on, too, once what made it fail is mended.
+    // A failed run goes on, too: what made it fail may be gone.
     let ended_early = |summary: &TrialSummary| {
-        let early = [Ending::Interrupted, Ending::Failed];
-        early.into_iter().any(|ending| summary.state == TrialState::Ended(ending))
+        let early = |ending| matches!(ending, &Ending::Interrupted | &Ending::Failed { .. });
+        matches!(&summary.state, TrialState::Ended(ending) if early(ending))
     };
     if !ended_early(newest) {
         let (dir, state) = (dir.display(), newest.state.name());

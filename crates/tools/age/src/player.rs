@@ -132,6 +132,30 @@ impl OperationScript {
         Ok(())
     }
 
+    /// Restores all files to their state after the last complete step; false if something that is
+    /// not of the run is in the way, or without space.
+    fn restore(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
+        let plans = self.lock().model().files.clone();
+        // What is not of the run stays: nothing is changed before all was looked at.
+        for plan in &plans {
+            self.foreign = first_foreign(io, plan)?;
+            if self.foreign.is_some() {
+                return Ok(false);
+            }
+        }
+        for (files, plan) in plans.iter().enumerate() {
+            let standing = self.lock().standing(files);
+            let put_back =
+                restore(io, plan, &standing, |unit| self.lock().unit_sizes(files, unit).collect())?;
+            let Some(put_back) = put_back else {
+                self.counted.is_full = true;
+                return Ok(false);
+            };
+            self.put_back += put_back;
+        }
+        Ok(true)
+    }
+
     /// Executes the operations of the task.
     fn operate(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let root = root_path(self.lock().model());
@@ -139,24 +163,8 @@ impl OperationScript {
         match self.part {
             TaskWork::Prepare => {}
             TaskWork::Restore => {
-                let plans = self.lock().model().files.clone();
-                // What is not of the run stays: nothing is changed before all was looked at.
-                for plan in &plans {
-                    self.foreign = first_foreign(io, plan)?;
-                    if self.foreign.is_some() {
-                        return Ok(());
-                    }
-                }
-                for (files, plan) in plans.iter().enumerate() {
-                    let standing = self.lock().standing(files);
-                    let put_back = restore(io, plan, &standing, |unit| {
-                        self.lock().unit_sizes(files, unit).collect()
-                    })?;
-                    let Some(put_back) = put_back else {
-                        self.counted.is_full = true;
-                        return Ok(());
-                    };
-                    self.put_back += put_back;
+                if !self.restore(io)? {
+                    return Ok(());
                 }
             }
             TaskWork::Write(files) => {

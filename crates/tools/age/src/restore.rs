@@ -11,8 +11,8 @@ use super::calls::{
 use super::operation::LiveFile;
 use super::profile::FilesPlan;
 
-/// Path of the first entry in the directories of a population that has the name of a file of the run
-/// and is none, or stands among the files of a unit; `None` if there is no such entry.
+/// Path of the first entry in the directories of a population that has the name of a file of the
+/// run and is none, or stands among the files of a unit; `None` if there is no such entry.
 pub(super) fn first_foreign(io: &mut dyn Io, plan: &FilesPlan) -> Result<Option<String>, Stop> {
     for directory in 0..plan.directories {
         let place = directory_path(plan, directory);

@@ -9,7 +9,7 @@ use treering_stats::{StatsError, student_test};
 
 use super::plan::{MaintenanceKind, MaintenancePart, MaintenancePlan};
 
-/// Beginning of the name of the fact about the gain in reading; the name of the maintenance follows.
+/// Beginning of the name of the fact about a gain in reading; the name of the maintenance follows.
 const GAIN_FACT: &str = "age.gain.";
 /// Confidence of the interval of a gain.
 const CONFIDENCE: f64 = 0.95;
