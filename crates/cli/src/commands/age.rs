@@ -62,6 +62,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Some(AgeVerb::Spread(args)) => spread(&args),
         None => {
             let own = NativeRunArgs::from_arg_matches(matches).map_err(usage)?;
+            refuse_profile_as_directory(own.dir.as_deref())?;
             let layout_every = own.layout_every.or(Some(1));
             let saving = match (image_to_save(matches), &own.dir) {
                 (Some(name), Some(dir)) => Some(planned_save(name, dir)?),
@@ -82,6 +83,16 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             Ok(code)
         }
     }
+}
+
+/// Refuses the name of a profile in the place of the directory.
+fn refuse_profile_as_directory(dir: Option<&Path>) -> Result<(), Failure> {
+    let Some(name) = dir.filter(|dir| !dir.exists()).and_then(Path::to_str) else { return Ok(()) };
+    if profile_text(name).is_none() {
+        return Ok(());
+    }
+    let hint = format!("`{name}` is a profile: treering age DIR --profile {name}");
+    Err(Failure::usage(format!("there is no directory {name}")).hint(hint))
 }
 
 /// Goes on with the newest run of a directory, if it was interrupted.
