@@ -70,8 +70,11 @@ pub(crate) fn repeat(
             label => format!(" --label {}", quoted(label)),
         };
         let line = with_own_options(&known_command_line(newest)?, &(label + &of_store(store)));
-        let image = from_image(newest).unwrap_or_default();
-        Some((variant.name.clone(), image + &line))
+        let line = match from_image(newest) {
+            Some((image, dir)) => image + &line.replacen(" --dir DIR", &format!(" --dir {dir}"), 1),
+            None => line,
+        };
+        Some((variant.name.clone(), line))
     };
     std::iter::once(baseline).chain(contenders).filter_map(of_variant).collect()
 }
@@ -102,9 +105,9 @@ pub(crate) fn known_command_line(trial: &Trial) -> Option<String> {
     trial::known_command_line(trial, treering_registry::workloads())
 }
 
-/// Commands that put the image from which a trial started where it was mounted; `None` for a trial
-/// that started from none.
-fn from_image(trial: &Trial) -> Option<String> {
+/// Commands that mount the image from which a trial started beneath the working directory, and the
+/// directory of the trial there; `None` for a trial that started from none.
+fn from_image(trial: &Trial) -> Option<(String, String)> {
     let (name, point) = (trial.fact("image.name")?, trial.fact("filesystem.mount_point")?);
     let fact = |name| trial.fact(name).unwrap_or_default();
     let options =
@@ -113,13 +116,15 @@ fn from_image(trial: &Trial) -> Option<String> {
     let copies =
         trial.fact("filesystem.type").and_then(by_name).map_or(&[][..], |known| known.of_copies);
     let options = ["loop", &options].iter().chain(copies).copied().collect::<Vec<_>>().join(",");
-    let (file, point) = (quoted(&format!("{name}.img")), quoted(point));
-    Some(format!(
-        "treering image restore {} --to {file} && mkdir -p {point} && mount -o {} {file} {point} \
-         && ",
-        quoted(name),
+    let beneath = Path::new(&trial.beginning.target).strip_prefix(point).unwrap_or(Path::new(""));
+    let dir = quoted(&Path::new(name).join(beneath).to_string_lossy());
+    let (file, point) = (quoted(&format!("{name}.img")), quoted(name));
+    let commands = format!(
+        "treering image restore {point} --to {file} && mkdir -p {point} && mount -o {} {file} \
+         {point} && mkdir -p {dir} && ",
         quoted(&options)
-    ))
+    );
+    Some((commands, dir))
 }
 
 /// Command line that measures a comparison again, with its purpose: what was typed, or else the

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, FromArgMatches};
 use indicatif::{ProgressBar, ProgressStyle};
 use treering_age::{
-    AgeWorkload, MeasuredDirectory, MeasuredTree, ResumedAging, measured_profile, profile_text,
+    AgeWorkload, MeasuredDirectory, MeasuredSize, MeasuredTree, ResumedAging, measured_profile, profile_text,
     profiles, steps_of,
 };
 use treering_conduct::trial::TrialOutcome;
@@ -18,7 +18,7 @@ use treering_conduct::{PullTerms, extract_history, watch_signals};
 use treering_lab::OwnedDirectory;
 use treering_model::nearest::suggestion;
 use treering_model::{Ending, KEPT_TREES_FACT, Trial, thousands};
-use treering_observe::census::{TreeCensus, census};
+use treering_observe::census::{CensusSize, TreeCensus, census};
 use treering_observe::tree::ScanError;
 use treering_report::pages::history::spread;
 use treering_report::{Cell, Column, Report, Table};
@@ -182,10 +182,11 @@ fn profile(args: &MeasureProfileArgs) -> Result<ExitCode, Failure> {
     let directories = tree.directories.into_iter();
     let directories: Vec<MeasuredDirectory> =
         directories.map(|dir| MeasuredDirectory { above: dir.above, files: dir.ages }).collect();
+    let size = |CensusSize { most, files, bytes }| MeasuredSize { most, files, bytes };
+    let sizes: Vec<MeasuredSize> = tree.sizes.into_iter().map(size).collect();
     let text = measured_profile(&MeasuredTree {
         name: &args.dir.to_string_lossy(),
-        sizes: &tree.sizes,
-        bytes: &tree.class_bytes,
+        sizes: &sizes,
         directories: &directories,
     });
     output::with_writer(args.output.as_deref(), |out| out.write_all(text.as_bytes()))?;

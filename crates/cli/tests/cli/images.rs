@@ -126,6 +126,15 @@ fn a_damaged_image_is_refused() {
         assert!(text.contains(from), "{text}");
         fs::write(&record, text.replacen(from, to, 1)).unwrap();
     };
+    // As a record of an older version, which has no fingerprint of its own.
+    let in_older_record = |folder: &Path, from: &str, to: &str| {
+        let record = folder.join("image.json");
+        let text = fs::read_to_string(&record).unwrap();
+        let is_print = |line: &&str| line.contains("record_fingerprint");
+        let print = text.lines().find(is_print).unwrap();
+        fs::write(&record, text.replace(print, "\"record_fingerprint\": \"\"")).unwrap();
+        in_record(folder, from, to);
+    };
     copy("same", &|_| {});
     copy("flipped", &|folder| {
         let file = fs::File::options().read(true).write(true).open(folder.join("content.zst"));
@@ -140,7 +149,7 @@ fn a_damaged_image_is_refused() {
     });
     copy("other-name", &|folder| in_record(folder, "\"other-name\"", "\"good\""));
     copy("later", &|folder| in_record(folder, "\"version\": 1", "\"version\": 2"));
-    copy("odd", &|folder| in_record(folder, "\"ext4\"", "\"paper\""));
+    copy("odd", &|folder| in_older_record(folder, "\"ext4\"", "\"paper\""));
     copy("text", &|folder| fs::write(folder.join("image.json"), "no JSON").unwrap());
     copy("pipe", &|folder| {
         fs::remove_file(folder.join("content.zst")).unwrap();
@@ -149,8 +158,6 @@ fn a_damaged_image_is_refused() {
     });
     copy("bare", &|folder| fs::remove_file(folder.join("content.zst")).unwrap());
     copy("another-recipe", &|folder| in_record(folder, "operations=300", "operations=301"));
-    let damaged = program.run(["image", "verify", "another-recipe"]).ends_with(3);
-    damaged.complains("image.json is not what was saved");
     program.run(["image", "verify", "same", "good"]).ends_with(0);
     let file = program.home().join("restored");
     for (name, words) in [
@@ -160,6 +167,7 @@ fn a_damaged_image_is_refused() {
         ("later", "it has version 2"),
         ("odd", "its filesystem is unknown"),
         ("text", "image.json"),
+        ("another-recipe", "image.json is not what was saved"),
         ("pipe", "content.zst"),
         ("bare", "content.zst"),
     ] {
@@ -171,7 +179,7 @@ fn a_damaged_image_is_refused() {
     let listed = program.run(["image", "list"]).ends_with(0).stdout;
     assert!(listed.contains("it has version 2"), "{listed}");
     // A layout that differs from the saved one means another filesystem, whatever its content.
-    copy("elsewhere", &|folder| in_record(folder, "\"placed_files\": ", "\"placed_files\": 1"));
+    copy("elsewhere", &|folder| in_older_record(folder, "\"placed_files\": ", "\"placed_files\": 1"));
     let results = temp_dir_in(Path::new("/dev/shm"));
     let store = results.path().join("results.treering");
     let store = store.to_str().unwrap();

@@ -10,8 +10,12 @@ use treering_sys::{Confinement, FileType, identity_in, stat};
 
 use crate::tree::{ScanError, SkipReason, TreeEntry, TreeVisitor, traverse};
 
-/// Number of size classes: empty, 1 byte, 2 to 3, and so on.
-const CLASSES: usize = 41;
+/// Largest size that is counted as it is, in bytes; larger files count as of this size.
+const LARGEST_BYTES: u64 = (1 << 40) - 1;
+/// Largest number of different sizes that are counted one by one.
+const SIZES_MAX: usize = 1 << 16;
+/// Significant bits of a size among more sizes.
+const SIZE_BITS: u32 = 8;
 /// Files between two calls of the progress callback.
 const NEWS_EVERY: u64 = 256;
 /// Largest age class.
@@ -27,6 +31,17 @@ pub struct CensusDirectory {
     pub ages: Vec<(u8, u32)>,
 }
 
+/// Files of about one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CensusSize {
+    /// Largest possible size, in bytes; in a tree of few different sizes that of all these files.
+    pub most: u64,
+    /// Number of the files.
+    pub files: u64,
+    /// Bytes of the files together.
+    pub bytes: u64,
+}
+
 /// Counts of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeCensus {
@@ -34,11 +49,9 @@ pub struct TreeCensus {
     pub files: u64,
     /// Sum of the file sizes, in bytes.
     pub bytes: u64,
-    /// Files by size class: empty, 1 byte, 2 to 3, 4 to 7, and so on; the last class includes all
-    /// larger files.
-    pub sizes: Vec<u64>,
-    /// Bytes of the files of each class.
-    pub class_bytes: Vec<u64>,
+    /// Files by size, in ascending order. Sizes are counted one by one up to 65,536 different ones,
+    /// else in steps of less than 1 %.
+    pub sizes: Vec<CensusSize>,
     /// Directories, the top first.
     pub directories: Vec<CensusDirectory>,
     /// Files whose birth time is unknown.
@@ -61,23 +74,61 @@ pub fn census(
     let census = TreeCensus {
         files: 0,
         bytes: 0,
-        sizes: vec![0; CLASSES],
-        class_bytes: vec![0; CLASSES],
+        sizes: Vec::new(),
         directories: Vec::new(),
         unborn: 0,
         failed: 0,
     };
-    let mut counter = CensusVisitor { census, now, path: Vec::new(), progress };
+    let mut counter = CensusVisitor {
+        census,
+        sizes: SizeCounts::default(),
+        now,
+        path: Vec::new(),
+        progress,
+    };
     traverse(Confinement::probe(top), top, &mut counter)?;
-    let TreeCensus { mut sizes, mut class_bytes, .. } = counter.census;
-    let used = sizes.iter().rposition(|count| *count > 0).map_or(1, |last| last + 1);
-    sizes.truncate(used);
-    class_bytes.truncate(used);
-    Ok(TreeCensus { sizes, class_bytes, ..counter.census })
+    let count = |(most, (files, bytes))| CensusSize { most, files, bytes };
+    let sizes = counter.sizes.counts.into_iter().map(count).collect();
+    Ok(TreeCensus { sizes, ..counter.census })
+}
+
+/// Numbers of files and their bytes, by size.
+#[derive(Debug, Default)]
+struct SizeCounts {
+    counts: BTreeMap<u64, (u64, u64)>,
+    /// True once there were too many different sizes.
+    is_rounded: bool,
+}
+
+impl SizeCounts {
+    fn add(&mut self, bytes: u64) {
+        let bytes = bytes.min(LARGEST_BYTES);
+        self.add_files(bytes, (1, bytes));
+        if self.counts.len() > SIZES_MAX && !self.is_rounded {
+            self.is_rounded = true;
+            for (size, files) in std::mem::take(&mut self.counts) {
+                self.add_files(size, files);
+            }
+        }
+    }
+
+    fn add_files(&mut self, size: u64, (files, bytes): (u64, u64)) {
+        let most = if self.is_rounded { rounded(size) } else { size };
+        let counted = self.counts.entry(most).or_default();
+        counted.0 += files;
+        counted.1 = counted.1.saturating_add(bytes);
+    }
+}
+
+/// Largest size with the same first bits.
+fn rounded(size: u64) -> u64 {
+    let power = size.checked_ilog2().unwrap_or(0);
+    size | ((1 << (power + 1).saturating_sub(SIZE_BITS)) - 1)
 }
 
 struct CensusVisitor<'p> {
     census: TreeCensus,
+    sizes: SizeCounts,
     now: Option<i64>,
     /// Directories of the current path, by index, with their files by age so far.
     path: Vec<(usize, BTreeMap<u8, u32>)>,
@@ -122,15 +173,9 @@ impl TreeVisitor for CensusVisitor<'_> {
             self.census.failed += 1;
             return Ok(());
         };
-        let class = attributes.bytes.checked_ilog2().map_or(0, |power| power as usize + 1);
-        let class = class.min(CLASSES - 1);
         self.census.files += 1;
         self.census.bytes = self.census.bytes.saturating_add(attributes.bytes);
-        self.census.sizes[class] += 1;
-        let class_bytes = &mut self.census.class_bytes[class];
-        // A larger file counts in the last class, with the bytes that fit there.
-        let bytes = attributes.bytes.min((1 << (CLASSES - 1)) - 1);
-        *class_bytes = class_bytes.saturating_add(bytes);
+        self.sizes.add(attributes.bytes);
         let age = self.age(entry);
         if let Some((_, ages)) = self.path.last_mut() {
             *ages.entry(age).or_default() += 1;
@@ -160,7 +205,7 @@ mod tests {
 
     use treering_sys::open_top;
 
-    use super::{ScanError, census, identity_in};
+    use super::{SIZES_MAX, ScanError, SizeCounts, census, identity_in, rounded};
 
     #[test]
     fn files_are_counted_by_size_and_directories_by_children() {
@@ -185,12 +230,28 @@ mod tests {
         assert_eq!(files.map(|(_, count)| count).sum::<u32>(), 4);
         // Nine minutes are in the class of 8 to 15.
         assert!(counts.directories.iter().all(|dir| dir.ages.iter().all(|(age, _)| *age == 4)));
-        assert_eq!(counts.class_bytes.iter().sum::<u64>(), 9004);
-        let mut sizes = vec![1, 1, 1];
-        sizes.resize(14, 0);
-        sizes.push(1);
-        assert_eq!(counts.sizes, sizes);
+        let sizes: Vec<(u64, u64, u64)> =
+            counts.sizes.iter().map(|size| (size.most, size.files, size.bytes)).collect();
+        assert_eq!(sizes, [(0, 1, 0), (1, 1, 1), (3, 1, 3), (9000, 1, 9000)]);
         let stopped = census(top.as_fd(), None, &mut |_| ControlFlow::Break(()));
         assert_eq!(stopped, Err(ScanError::Stopped));
+    }
+
+    #[test]
+    fn very_many_sizes_are_counted_in_steps_of_less_than_one_percent() {
+        let mut sizes = SizeCounts::default();
+        let all = 0..2 * SIZES_MAX as u64;
+        all.clone().for_each(|size| sizes.add(size * 7));
+        sizes.add(u64::MAX);
+        assert!(sizes.counts.len() < 41 << 7, "{}", sizes.counts.len());
+        let (files, bytes) =
+            sizes.counts.values().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+        assert_eq!(files, 2 * SIZES_MAX as u64 + 1);
+        assert_eq!(bytes, all.sum::<u64>() * 7 + (1 << 40) - 1);
+        for size in [0, 1, 255, 256, 70_001, (1 << 40) - 1] {
+            let most = rounded(size);
+            assert!(most >= size && (most - size) * 100 <= size, "{size} {most}");
+            assert_eq!(rounded(most), most);
+        }
     }
 }

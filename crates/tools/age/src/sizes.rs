@@ -11,6 +11,8 @@ const LARGEST_BYTES: u64 = 1 << 40;
 
 /// Number of classes of powers of two up to [`LARGEST_BYTES`].
 const CLASSES_MAX: usize = 41;
+/// Largest accepted number of groups.
+const GROUPS_MAX: usize = 1000;
 /// Largest accepted number of files in a class.
 const COUNT_MAX: u64 = 1 << 40;
 
@@ -22,6 +24,7 @@ pub(super) enum SizeText {
     Lognormal(LognormalText),
     Between(UniformText),
     Measured(MeasuredText),
+    Groups(GroupsText),
 }
 
 /// Lognormal distribution, cut off at `largest`.
@@ -43,6 +46,16 @@ pub(super) struct MeasuredText {
     bytes: Option<Vec<u64>>,
 }
 
+/// Groups of files by size: each of files up to a size and larger than those of the group before.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct GroupsText {
+    up_to: Vec<u64>,
+    files: Vec<u64>,
+    /// Bytes of all files per group.
+    bytes: Vec<u64>,
+}
+
 /// Uniform distribution, both ends included.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,7 +74,7 @@ pub(super) enum SizeDistribution {
     Lognormal { median: u64, sigma: f64, largest: u64 },
     /// Uniform distribution, both ends included.
     Between { least: u64, most: u64 },
-    /// Classes of powers of two, with uniform sizes within each.
+    /// Classes in ascending order, with uniform sizes within each.
     Measured(Vec<SizeClass>),
 }
 
@@ -101,6 +114,7 @@ impl SizeDistribution {
                 }
                 SizeClass::all(counts, bytes.as_deref()).map(Self::Measured)
             }
+            SizeText::Groups(groups) => SizeClass::groups(groups).map(Self::Measured),
         }
     }
 
@@ -144,7 +158,9 @@ impl SizeDistribution {
     /// Draws a size like that of another file: of its class, where there are classes.
     pub(super) fn draw_like(&self, bytes: u64, random: &mut Random) -> u64 {
         let class = match self {
-            Self::Measured(classes) => classes.get(class_number(bytes)),
+            Self::Measured(classes) => {
+                classes.get(classes.partition_point(|class| class.bounds.1 < bytes))
+            }
             _ => None,
         };
         match class.filter(|class| class.files > 0) {
@@ -173,7 +189,7 @@ impl SizeDistribution {
     }
 }
 
-/// Files whose sizes are within a power of two.
+/// Files whose sizes are within a power of two, or in a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SizeClass {
     files: u64,
@@ -197,17 +213,51 @@ impl SizeClass {
                 let bytes = times(u64::midpoint(least, most));
                 return Ok(Self { files: *files, bytes, drawn: bounds, bounds });
             };
-            if !(times(least)..=times(most)).contains(&u128::from(bytes)) {
-                return Err(ProfileError(format!(
-                    "bytes: {bytes} are not {files} files of {least} to {most} bytes"
-                )));
-            }
-            let mean = bytes.checked_div(*files).unwrap_or(least);
-            let reach = (mean - least).min(most - mean);
-            let bytes = u128::from(bytes);
-            Ok(Self { files: *files, bytes, drawn: (mean - reach, mean + reach), bounds })
+            Self::of_files(*files, bytes, bounds)
         };
         counts.iter().enumerate().map(class).collect()
+    }
+
+    /// Classes of the groups of a profile.
+    fn groups(text: &GroupsText) -> Result<Vec<Self>, ProfileError> {
+        let GroupsText { up_to, files, bytes } = text;
+        if !(1..=GROUPS_MAX).contains(&up_to.len()) {
+            return Err(ProfileError(format!("up-to: not 1 to {GROUPS_MAX} sizes")));
+        }
+        if files.len() != up_to.len() || bytes.len() != up_to.len() {
+            return Err(ProfileError("files, bytes: not as many numbers as up-to".into()));
+        }
+        if up_to.windows(2).any(|pair| pair[0] >= pair[1]) {
+            return Err(ProfileError("up-to: not in ascending order".into()));
+        }
+        if up_to.last().is_some_and(|most| *most > LARGEST_BYTES) {
+            return Err(ProfileError(format!("up-to: a size above {LARGEST_BYTES}")));
+        }
+        if files.iter().any(|count| *count > COUNT_MAX) || files.iter().all(|count| *count == 0) {
+            return Err(ProfileError(format!("files: none, or a number above {COUNT_MAX}")));
+        }
+        let least = [0].into_iter().chain(up_to.iter().map(|most| most + 1));
+        let bounds = least.zip(up_to.iter().copied());
+        let numbers = files.iter().zip(bytes).zip(bounds);
+        numbers.map(|((files, bytes), bounds)| Self::of_files(*files, *bytes, bounds)).collect()
+    }
+
+    /// A class of so many files with these bytes together.
+    fn of_files(
+        files: u64,
+        bytes: u64,
+        bounds @ (least, most): (u64, u64),
+    ) -> Result<Self, ProfileError> {
+        let times = |bytes: u64| u128::from(bytes) * u128::from(files);
+        if !(times(least)..=times(most)).contains(&u128::from(bytes)) {
+            return Err(ProfileError(format!(
+                "bytes: {bytes} are not {files} files of {least} to {most} bytes"
+            )));
+        }
+        let mean = bytes.checked_div(files).unwrap_or(least);
+        let reach = (mean - least).min(most - mean);
+        let bytes = u128::from(bytes);
+        Ok(Self { files, bytes, drawn: (mean - reach, mean + reach), bounds })
     }
 
     fn draw(&self, random: &mut Random) -> u64 {
@@ -229,11 +279,6 @@ impl SizeClass {
         }
         sizes
     }
-}
-
-/// Number of the class of a size.
-fn class_number(bytes: u64) -> usize {
-    bytes.checked_ilog2().map_or(0, |power| power as usize + 1)
 }
 
 /// Least and largest size in a class of powers of two.
@@ -334,7 +379,7 @@ fn exponential(number: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{SizeClass, SizeDistribution, exponential, logarithm};
+    use super::{GroupsText, SizeClass, SizeDistribution, exponential, logarithm};
     use treering_script::Random;
 
     #[test]
@@ -375,6 +420,25 @@ mod tests {
         assert!((900..1100).contains(&within(0, 0)) && (6800..7200).contains(&within(4096, 8191)));
         let mean = drawn.iter().sum::<u64>() / 10_000;
         assert!(sizes.mean().abs_diff(mean) < 200, "{} {mean}", sizes.mean());
+    }
+
+    #[test]
+    fn groups_give_the_sizes_of_few_files_exactly() {
+        // As in a directory of programs: nine of one size, and one that is larger.
+        let text = GroupsText {
+            up_to: vec![29, 264, 2_176_432, 3_713_416],
+            files: vec![2, 1, 9, 1],
+            bytes: vec![58, 264, 9 * 2_176_432, 3_713_416],
+        };
+        let sizes = SizeDistribution::Measured(SizeClass::groups(&text).unwrap());
+        let mut random = Random::new(1);
+        let mut dealt = sizes.deal(13, &mut random);
+        dealt.sort_unstable();
+        assert_eq!(dealt[..3], [29, 29, 264]);
+        assert_eq!(dealt[3..12], [2_176_432; 9]);
+        assert_eq!(dealt[12], 3_713_416);
+        assert_eq!(sizes.draw_like(3_713_416, &mut random), 3_713_416);
+        assert_eq!(sizes.draw_like(2_000_000, &mut random), 2_176_432);
     }
 
     #[test]

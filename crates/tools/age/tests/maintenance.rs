@@ -83,7 +83,8 @@ reads = true
     let kinds: Vec<&str> = tasks.0.iter().map(|task| task.kind.as_str()).collect();
     let age = ["age", "age"];
     let read = [&age[..], &["read"]].concat();
-    let last = ["age", "read before defrag heap", "defrag heap", "read after defrag heap"];
+    let (before, after) = (["read before defrag heap"; 3], ["read after defrag heap"; 3]);
+    let last = [&["age"], &before[..], &["defrag heap"], &after].concat();
     assert_eq!(kinds, [&["fill", "fill"], &read[..], &read, &last].concat());
     let of_one = 4.0 * 65536.0;
     assert_eq!(value(&session.metrics(), "phase read/maintenance_bytes"), Some(of_one));

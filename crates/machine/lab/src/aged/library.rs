@@ -54,7 +54,7 @@ impl ImageLibrary {
         image_names
     }
 
-    /// Loads the image of this name. Reads the record, and checks only the length of the content.
+    /// Loads the image of this name. Checks the record, and of the content only its length.
     ///
     /// # Errors
     /// When there is no such image, or it is damaged.
@@ -77,6 +77,11 @@ impl ImageLibrary {
         }
         let record: ImageRecord =
             serde_json::from_slice(&text).map_err(|error| damaged(format!("{RECORD}: {error}")))?;
+        let print = ImageRecord::fingerprint_of_text(&String::from_utf8_lossy(&text));
+        // Records of older versions have none.
+        if !record.record_fingerprint.is_empty() && record.record_fingerprint != print {
+            return Err(damaged(format!("{RECORD} is not what was saved")));
+        }
         if record.name != name {
             return Err(damaged(format!("it was saved as '{}'", record.name.escape_debug())));
         }
@@ -374,19 +379,11 @@ impl SavedImage {
         Ok(())
     }
 
-    /// Reads the record and the whole content, and compares both with their fingerprints.
+    /// Reads the whole content and compares it with its fingerprint.
     ///
     /// # Errors
-    /// When they cannot be read, or are not what was saved.
+    /// When it cannot be read, or is not what was saved.
     pub fn verify(&self) -> Result<(), LabError> {
-        let text = read_record(&self.folder.join(RECORD))
-            .map_err(|error| self.damaged(format!("{RECORD}: {error}")))?;
-        let print = ImageRecord::fingerprint_of_text(&String::from_utf8_lossy(&text));
-        let saved = &self.record.record_fingerprint;
-        // Records of older versions have none.
-        if !saved.is_empty() && *saved != print {
-            return Err(self.damaged(format!("{RECORD} is not what was saved")));
-        }
         self.unpack(&mut |_, _| Ok(()))
     }
 

@@ -10,12 +10,21 @@ use super::classes::{AGE_MAX, CLASSES_MAX, DEPTH_MAX, DirectoryClass};
 pub struct MeasuredTree<'t> {
     /// Name of the tree in the generated profile.
     pub name: &'t str,
-    /// Number of regular files per power of two: empty ones, of 1 byte, 2 to 3, 4 to 7 and so on.
-    pub sizes: &'t [u64],
-    /// Bytes of the files of each of these classes.
-    pub bytes: &'t [u64],
+    /// Regular files by size, in ascending order.
+    pub sizes: &'t [MeasuredSize],
     /// Directories, each after the one above it.
     pub directories: &'t [MeasuredDirectory],
+}
+
+/// Files of about one size in a measured tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeasuredSize {
+    /// Largest possible size, in bytes.
+    pub most: u64,
+    /// Number of the files.
+    pub files: u64,
+    /// Bytes of the files together.
+    pub bytes: u64,
 }
 
 /// Directory of a measured tree.
@@ -33,8 +42,11 @@ pub struct MeasuredDirectory {
 pub fn measured_profile(tree: &MeasuredTree<'_>) -> String {
     let name: String =
         tree.name.chars().filter(|c| !c.is_control() && !"\"\\".contains(*c)).collect();
-    let numbers = |all: &[u64]| all.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-    let files: u64 = tree.sizes.iter().sum();
+    let files: u64 = tree.sizes.iter().map(|size| size.files).sum();
+    let groups = groups(tree.sizes, files);
+    let numbers = |number: fn(&MeasuredSize) -> u64| {
+        groups.iter().map(|group| number(group).to_string()).collect::<Vec<_>>().join(", ")
+    };
     let mut text = format!(
         "about = \"Files as in {name}: {files} of them in {} directories\"\n\
          source = \"Sizes, directories, ages: measured by `treering age profile`; weights: chosen\"\n\
@@ -42,15 +54,16 @@ pub fn measured_profile(tree: &MeasuredTree<'_>) -> String {
          [[files]]\n\
          name = \"file\"\n\
          share = \"100%\"\n\
-         # The files with 0, 1, 2 to 3, 4 to 7 … bytes.\n\
-         size = {{ powers-of-two = [{}], bytes = [{}] }}\n\
+         # The files up to each of these sizes that are larger than those before, and their bytes.\n\
+         size = {{ up-to = [{}], files = [{}], bytes = [{}] }}\n\
          # Equal directories, in those of row `in`, with the number of their files by age: born\n\
          # less than 1, 2, 4, 8 … minutes ago.\n\
          tree = [\n",
         tree.directories.len(),
         (files / 10).clamp(100, 10_000),
-        numbers(tree.sizes),
-        numbers(tree.bytes),
+        numbers(|group| group.most),
+        numbers(|group| group.files),
+        numbers(|group| group.bytes),
     );
     for row in classes(tree.directories) {
         let above = row.above.map(|above| format!("in = {above}, ")).unwrap_or_default();
@@ -66,6 +79,28 @@ pub fn measured_profile(tree: &MeasuredTree<'_>) -> String {
         let _ = write!(text, "\n[[operation]]\nfiles = \"file\"\ndo = \"{operation}\"\n{choice}");
     }
     text
+}
+
+/// Number of groups of sizes, each of about as many files; a size of so many files is a group of
+/// its own, and groups do not cross a power of two.
+const GROUPS: u64 = 128;
+
+/// Joins sizes to groups.
+fn groups(sizes: &[MeasuredSize], files: u64) -> Vec<MeasuredSize> {
+    let due = files.div_ceil(GROUPS);
+    let power = |size: &MeasuredSize| size.most.checked_ilog2();
+    let mut groups: Vec<MeasuredSize> = Vec::new();
+    for size in sizes {
+        match groups.last_mut() {
+            Some(last) if last.files.max(size.files) < due && power(last) == power(size) => {
+                last.most = size.most;
+                last.files += size.files;
+                last.bytes = last.bytes.saturating_add(size.bytes);
+            }
+            _ => groups.push(*size),
+        }
+    }
+    groups
 }
 
 /// Properties in which the directories of a class are equal.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use treering_script::Random;
 
-use super::measured::{MeasuredDirectory, MeasuredTree, measured_profile};
+use super::measured::{MeasuredDirectory, MeasuredSize, MeasuredTree, measured_profile};
 use crate::generator::OperationGenerator;
 use crate::profile::{Model, Profile, read};
 
@@ -41,15 +41,13 @@ fn profile_of(directories: &[MeasuredDirectory]) -> (String, Model) {
     let files = directories.iter().flat_map(|directory| &directory.files);
     let files: u64 = files.map(|(_, count)| u64::from(*count)).sum();
     // An eighth is empty, and one file is a million times larger than most.
-    let mut sizes = vec![0; 31];
-    sizes[0] = files / 8;
-    sizes[11] = files - files / 8 - 1;
-    sizes[30] = 1;
-    let mut bytes = vec![0; 31];
-    bytes[11] = sizes[11] * 1100;
-    bytes[30] = 600_000_000;
+    let empty = MeasuredSize { most: 0, files: files / 8, bytes: 0 };
+    let small = files - files / 8 - 1;
+    let small = MeasuredSize { most: 1100, files: small, bytes: small * 1100 };
+    let large = MeasuredSize { most: 600_000_000, files: 1, bytes: 600_000_000 };
+    let sizes = [empty, small, large];
     let name = "/srv/\"odd\\\n";
-    let text = measured_profile(&MeasuredTree { name, sizes: &sizes, bytes: &bytes, directories });
+    let text = measured_profile(&MeasuredTree { name, sizes: &sizes, directories });
     let Profile::Model(model) = read("it", &text).unwrap() else { panic!("{text}") };
     (text, model)
 }
