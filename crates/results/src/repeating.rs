@@ -172,3 +172,37 @@ pub fn plan_text(store: &Store, campaign: TrialId) -> Option<String> {
     let first = store.load_with_facts(&[campaign], &[PLAN_FACT]).ok()?;
     first.iter().find_map(|trial| trial.fact(PLAN_FACT)).map(str::to_owned)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::from_image;
+    use treering_model::{Fact, RunMode, Trial, TrialHeader, TrialId};
+
+    fn trial(facts: &[(&str, &str)]) -> Trial {
+        let mut beginning = TrialHeader::new(TrialId::new(), "fs_mark", RunMode::Native);
+        "/run/mounts/7/treering-work".clone_into(&mut beginning.target);
+        let fact = |(name, value): &(&str, &str)| Fact {
+            name: (*name).to_owned(),
+            value: (*value).to_owned(),
+        };
+        Trial { facts: facts.iter().map(fact).collect(), ..Trial::new(beginning) }
+    }
+
+    #[test]
+    fn a_trial_from_an_image_is_repeated_on_the_image_in_the_working_directory() {
+        let facts = [
+            ("image.name", "old-mail"),
+            ("filesystem.type", "ext4"),
+            ("filesystem.mount_point", "/run/mounts/7"),
+            ("filesystem.mount_options", "rw,noatime"),
+        ];
+        let (commands, dir) = from_image(&trial(&facts)).unwrap();
+        assert_eq!(
+            commands,
+            "treering image restore old-mail --to old-mail.img && mkdir -p old-mail && mount -o \
+             loop,rw,noatime old-mail.img old-mail && mkdir -p old-mail/treering-work && "
+        );
+        assert_eq!(dir, "old-mail/treering-work");
+        assert_eq!(from_image(&trial(&facts[1..])), None);
+    }
+}

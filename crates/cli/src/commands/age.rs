@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use clap::{ArgMatches, FromArgMatches};
 use indicatif::{ProgressBar, ProgressStyle};
 use treering_age::{
-    AgeWorkload, MeasuredDirectory, MeasuredSize, MeasuredTree, ResumedAging, measured_profile, profile_text,
-    profiles, steps_of,
+    AgeWorkload, MeasuredDirectory, MeasuredSize, MeasuredTree, ResumedAging, measured_profile,
+    profile_text, profiles, steps_of,
 };
 use treering_conduct::trial::TrialOutcome;
 use treering_conduct::{PullTerms, extract_history, watch_signals};
@@ -103,16 +103,20 @@ fn resume(
     let message = format!("no run of `treering age` in {} was interrupted", dir.display());
     let nothing = || Failure::usage(message).hint("`treering list` shows which there were");
     let newest = newest.ok_or_else(nothing)?;
-    if newest.state != TrialState::Ended(Ending::Interrupted) {
+    // A failed run goes on, too: what made it fail may be gone.
+    let ended_early = |summary: &TrialSummary| {
+        let early = |ending| matches!(ending, &Ending::Interrupted | &Ending::Failed { .. });
+        matches!(&summary.state, TrialState::Ended(ending) if early(ending))
+    };
+    if !ended_early(newest) {
         let (dir, state) = (dir.display(), newest.state.name());
         return Err(Failure::usage(format!(
             "the newest run of `treering age` in {dir} is {state}"
         ))
-        .hint("--resume goes on with an interrupted one"));
+        .hint("--resume goes on with one that was interrupted or failed"));
     }
-    let interrupted =
-        |summary: &&TrialSummary| summary.state == TrialState::Ended(Ending::Interrupted);
-    let ids: Vec<_> = summaries.iter().take_while(interrupted).map(|one| one.trial).collect();
+    let early = summaries.iter().take_while(|summary| ended_early(summary));
+    let ids: Vec<_> = early.map(|one| one.trial).collect();
     let trials = store.load_many(&ids, LoadDetail::Everything).map_err(|error| failure(&error))?;
     drop(store);
     let trial = trials.first().ok_or_else(no_results)?;

@@ -306,6 +306,13 @@ fn interrupted(program: &Program, target: &str, signal: &str, rules: &[&str]) {
     assert_ne!(ended.code, Some(0), "{ended}");
     let thesis = Path::new(target).join("age-0/message/d0/thesis.txt");
     fs::write(&thesis, "mine").unwrap();
+    // A link under the name of a file of the run is not the run's.
+    let link = thesis.with_file_name("f999999999");
+    std::os::unix::fs::symlink("thesis.txt", &link).unwrap();
+    let refused = program.run(["age", target, "--resume"]).ends_with(4);
+    refused.complains("age-0/message/d0/f999999999 is not of the interrupted run");
+    assert!(link.is_symlink());
+    fs::remove_file(&link).unwrap();
     let ran = program.run(["age", target, "--resume"]).ends_with(0);
     assert_eq!(fs::read_to_string(&thesis).unwrap(), "mine");
     fs::remove_file(&thesis).unwrap();

@@ -79,13 +79,8 @@ pub fn census(
         unborn: 0,
         failed: 0,
     };
-    let mut counter = CensusVisitor {
-        census,
-        sizes: SizeCounts::default(),
-        now,
-        path: Vec::new(),
-        progress,
-    };
+    let mut counter =
+        CensusVisitor { census, sizes: SizeCounts::default(), now, path: Vec::new(), progress };
     traverse(Confinement::probe(top), top, &mut counter)?;
     let count = |(most, (files, bytes))| CensusSize { most, files, bytes };
     let sizes = counter.sizes.counts.into_iter().map(count).collect();

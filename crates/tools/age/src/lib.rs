@@ -35,9 +35,7 @@ use treering_script::{ConfigError, Job, Settings, Workload, WorkloadManifest};
 
 pub use history::{CommitChange, checked_history, history_head, history_step};
 use job::AgeJob;
-pub use likeness::measured::{
-    MeasuredDirectory, MeasuredSize, MeasuredTree, measured_profile,
-};
+pub use likeness::measured::{MeasuredDirectory, MeasuredSize, MeasuredTree, measured_profile};
 pub use profile::{check_profile, profile_text, profiles};
 pub use steps::{StepRecord, steps_of};
 use treering_kit::ahead::AheadCounters;

@@ -18,7 +18,7 @@ use super::generator::OperationGenerator;
 use super::maintenance::script::first_refused;
 use super::operation::{LiveFile, Operation, OperationAction};
 use super::profile::FilesPlan;
-use super::restore::restore;
+use super::restore::{first_foreign, restore};
 use super::steps::{SpaceAnswer, StepCounters, StepRecord};
 use treering_kit::ahead::{AheadCounters, can_allocate};
 
@@ -60,6 +60,8 @@ pub(super) struct OperationScript {
     put_back: u64,
     /// First required call that the filesystem does not support.
     refused: Option<String>,
+    /// Entry in the way of an interrupted run that goes on.
+    foreign: Option<String>,
 }
 
 impl OperationScript {
@@ -80,6 +82,7 @@ impl OperationScript {
             earlier: Vec::new(),
             put_back: 0,
             refused: None,
+            foreign: None,
         }
     }
 
@@ -129,6 +132,30 @@ impl OperationScript {
         Ok(())
     }
 
+    /// Restores all files to their state after the last complete step; false if something that is
+    /// not of the run is in the way, or without space.
+    fn restore(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
+        let plans = self.lock().model().files.clone();
+        // What is not of the run stays: nothing is changed before all was looked at.
+        for plan in &plans {
+            self.foreign = first_foreign(io, plan)?;
+            if self.foreign.is_some() {
+                return Ok(false);
+            }
+        }
+        for (files, plan) in plans.iter().enumerate() {
+            let standing = self.lock().standing(files);
+            let put_back =
+                restore(io, plan, &standing, |unit| self.lock().unit_sizes(files, unit).collect())?;
+            let Some(put_back) = put_back else {
+                self.counted.is_full = true;
+                return Ok(false);
+            };
+            self.put_back += put_back;
+        }
+        Ok(true)
+    }
+
     /// Executes the operations of the task.
     fn operate(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let root = root_path(self.lock().model());
@@ -136,17 +163,8 @@ impl OperationScript {
         match self.part {
             TaskWork::Prepare => {}
             TaskWork::Restore => {
-                let plans = self.lock().model().files.clone();
-                for (files, plan) in plans.iter().enumerate() {
-                    let standing = self.lock().standing(files);
-                    let put_back = restore(io, plan, &standing, |unit| {
-                        self.lock().unit_sizes(files, unit).collect()
-                    })?;
-                    let Some(put_back) = put_back else {
-                        self.counted.is_full = true;
-                        return Ok(());
-                    };
-                    self.put_back += put_back;
+                if !self.restore(io)? {
+                    return Ok(());
                 }
             }
             TaskWork::Write(files) => {
@@ -541,13 +559,14 @@ impl Script for OperationScript {
         let drawn_print = self.lock().fingerprint().number();
         let (ahead, step) = (self.counted, StepRecord { drawn_print, ..self.step.clone() });
         let (earlier, put_back) = (self.earlier.clone(), self.put_back);
-        let refused = self.refused.clone();
+        let (refused, foreign) = (self.refused.clone(), self.foreign.clone());
         Counters::from_value(&StepCounters {
             ahead,
             step,
             earlier,
             put_back,
             refused,
+            foreign,
             ..StepCounters::default()
         })
     }

@@ -31,14 +31,23 @@ pub(super) struct RunProgress {
     pub(super) phase: Option<&'static str>,
     /// Error of a run that could not begin because the filesystem lacks a required call.
     refusal: Option<SessionError>,
-    /// Filesystem type, for that error.
+    /// Error of a run that could not go on because of an entry that is not its own.
+    foreign: Option<SessionError>,
+    /// Filesystem type, for the error about a call.
     filesystem: Option<String>,
     sums: TaskSums,
 }
 
 impl RunProgress {
     pub(super) fn new(ending: EndingMonitor) -> Self {
-        Self { ending, phase: None, refusal: None, filesystem: None, sums: TaskSums::default() }
+        Self {
+            ending,
+            phase: None,
+            refusal: None,
+            foreign: None,
+            filesystem: None,
+            sums: TaskSums::default(),
+        }
     }
 
     /// Sets the type of the filesystem, which errors name.
@@ -64,11 +73,12 @@ impl RunProgress {
 
     /// Fails if the filesystem cannot allocate, or no rule can end the run.
     pub(super) fn check(&self) -> SessionResult {
-        SessionStop::check(self.refusal.clone().or_else(|| self.ending.failure()))
+        let stopped = self.refusal.as_ref().or(self.foreign.as_ref());
+        SessionStop::check(stopped.cloned().or_else(|| self.ending.failure()))
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {
-        let StepCounters { ahead: counted, put_back, refused, .. } =
+        let StepCounters { ahead: counted, put_back, refused, foreign, .. } =
             totals.counters.read().unwrap_or_default();
         self.ending.count_put_back(put_back);
         let is_aging = self.phase == Some(AGE);
@@ -86,6 +96,14 @@ impl RunProgress {
         }
         if counted.cannot_allocate {
             self.refusal = Some(refusal());
+        }
+        if let Some(foreign) = foreign {
+            let message = format!(
+                "{ROOT}/{} is not of the interrupted run, and in its way; nothing was changed: move \
+                 it away, then repeat the command",
+                foreign.escape_debug()
+            );
+            self.foreign = Some(SessionError::new(message));
         }
         if let Some(refused) = refused {
             let filesystem = self.filesystem.as_deref().unwrap_or("this filesystem");

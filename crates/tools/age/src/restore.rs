@@ -1,15 +1,43 @@
 //! Restoring files to their state after the last complete step: files made by a later step are
 //! removed, files it removed or changed are written again. Only names and sizes are compared.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use treering_script::{CreateHow, DirSlot, ExpectedErrors, Io, Stop, SyncScope};
+use treering_script::{CreateHow, DirSlot, EntryKind, ExpectedErrors, Io, Stop, SyncScope};
 
 use super::calls::{
     DataMode, HERE, ROOT_DIR, THERE, WriteOutcome, c_string, create, directory_path, remove_file,
 };
 use super::operation::LiveFile;
 use super::profile::FilesPlan;
+
+/// Path of the first entry in the directories of a population that has the name of a file of the
+/// run and is none, or stands among the files of a unit; `None` if there is no such entry.
+pub(super) fn first_foreign(io: &mut dyn Io, plan: &FilesPlan) -> Result<Option<String>, Stop> {
+    for directory in 0..plan.directories {
+        let place = directory_path(plan, directory);
+        io.open_dir(ROOT_DIR, &c_string(place.clone()), HERE)?;
+        for (name, kind) in entries_in(io, HERE)?.into_iter().filter(|(name, _)| is_own(name)) {
+            let path = format!("{place}/{name}");
+            let is_unit = name.starts_with(UNIT);
+            if kind != if is_unit { EntryKind::Directory } else { EntryKind::File } {
+                return Ok(Some(path));
+            }
+            if !is_unit {
+                continue;
+            }
+            io.open_dir(ROOT_DIR, &c_string(path.clone()), THERE)?;
+            let is_file = |name: &str, kind| {
+                is_own(name) && name.starts_with(FILE) && kind == EntryKind::File
+            };
+            let mut files = entries_in(io, THERE)?.into_iter();
+            if let Some((file, _)) = files.find(|(name, kind)| !is_file(name, *kind)) {
+                return Ok(Some(format!("{path}/{file}")));
+            }
+        }
+    }
+    Ok(None)
+}
 
 /// Restores the files of a population. Returns the number of files written again or removed; `None`
 /// without space. Foreign names are left alone.
@@ -32,7 +60,7 @@ pub(super) fn restore(
     for directory in 0..plan.directories {
         let place = directory_path(plan, directory);
         io.open_dir(ROOT_DIR, &c_string(place.clone()), HERE)?;
-        for name in names_in(io, HERE)? {
+        for name in entries_in(io, HERE)?.into_keys() {
             if is_own(&name) && !wanted_in(directory).contains_key(&name) {
                 changed += remove_all(io, &place, &name)?;
             }
@@ -72,7 +100,7 @@ fn put_back_unit(
     sizes: &[u64],
 ) -> Result<Option<u64>, Stop> {
     io.open_dir(ROOT_DIR, &c_string(place.to_owned()), HERE)?;
-    if !names_in(io, HERE)?.contains(name) {
+    if !entries_in(io, HERE)?.contains_key(name) {
         io.open_dir(ROOT_DIR, &c_string(place.to_owned()), HERE)?;
         if io.make_dir(HERE, &c_string(name.to_owned())).unless_full()?.is_err() {
             return Ok(None);
@@ -88,15 +116,15 @@ fn put_back_unit(
     Ok(Some(changed))
 }
 
-/// Names in an open directory.
-fn names_in(io: &mut dyn Io, dir: DirSlot) -> Result<BTreeSet<String>, Stop> {
-    let mut names = BTreeSet::new();
+/// Names in an open directory, with what they are.
+fn entries_in(io: &mut dyn Io, dir: DirSlot) -> Result<BTreeMap<String, EntryKind>, Stop> {
+    let mut all = BTreeMap::new();
     loop {
         let entries = io.read_dir(dir)?;
         if entries.is_empty() {
-            return Ok(names);
+            return Ok(all);
         }
-        names.extend(entries.map(|entry| entry.name.to_string_lossy().into_owned()));
+        all.extend(entries.map(|entry| (entry.name.to_string_lossy().into_owned(), entry.kind)));
     }
 }
 
@@ -123,8 +151,8 @@ fn remove_all(io: &mut dyn Io, place: &str, name: &str) -> Result<u64, Stop> {
         return Ok(1);
     }
     io.open_dir(ROOT_DIR, &c_string(whole.clone()), THERE)?;
-    let names = names_in(io, THERE)?;
-    for file in &names {
+    let names = entries_in(io, THERE)?;
+    for file in names.keys() {
         remove_file(io, &c_string(format!("{whole}/{file}")))?;
     }
     io.open_dir(ROOT_DIR, &c_string(place.to_owned()), THERE)?;

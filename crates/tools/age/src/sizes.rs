@@ -18,7 +18,11 @@ const COUNT_MAX: u64 = 1 << 40;
 
 /// Size in a profile: one size, or a distribution.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a size is \"4KiB\", { least, most }, { median, sigma, largest }, { powers-of-two } \
+                 or { up-to, files, bytes }"
+)]
 pub(super) enum SizeText {
     Always(String),
     Lognormal(LognormalText),

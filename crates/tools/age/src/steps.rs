@@ -66,6 +66,9 @@ pub(super) struct StepCounters {
     /// Calls that the filesystem cannot do, and the profile needs: nothing was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) refused: Option<String>,
+    /// Entry that is not of the interrupted run and in its way: nothing was changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) foreign: Option<String>,
     /// True for the reading before or after maintenance, on which nothing depends.
     #[serde(default)]
     pub(super) only_reads: bool,

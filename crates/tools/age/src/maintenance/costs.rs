@@ -9,7 +9,7 @@ use treering_stats::{StatsError, student_test};
 
 use super::plan::{MaintenanceKind, MaintenancePart, MaintenancePlan};
 
-/// Beginning of the name of the fact about the gain in reading; the name of the maintenance follows.
+/// Beginning of the name of the fact about a gain in reading; the name of the maintenance follows.
 const GAIN_FACT: &str = "age.gain.";
 /// Confidence of the interval of a gain.
 const CONFIDENCE: f64 = 0.95;
@@ -89,16 +89,15 @@ impl ReadingSums {
     /// The gain in words, with the reading after which it has paid for the work.
     fn in_words(&self) -> Option<String> {
         let [gain, low, high] = self.gain()?;
-        let answer = if let (Some(seconds), Some(most)) =
-            (self.paid_back(gain), self.paid_back(low))
-        {
-            let least = self.paid_back(high).unwrap_or(seconds);
-            format!("paid back after {seconds:.1} s of reading ({least:.1} to {most:.1})")
-        } else if high < 1.0 {
-            "slower, never paid back".to_owned()
-        } else {
-            "not told from none, no time after which it is paid back".to_owned()
-        };
+        let answer =
+            if let (Some(seconds), Some(most)) = (self.paid_back(gain), self.paid_back(low)) {
+                let least = self.paid_back(high).unwrap_or(seconds);
+                format!("paid back after {seconds:.1} s of reading ({least:.1} to {most:.1})")
+            } else if high < 1.0 {
+                "slower, never paid back".to_owned()
+            } else {
+                "not told from none, no time after which it is paid back".to_owned()
+            };
         Some(format!("read {gain:.2} times as fast ({low:.2} to {high:.2}): {answer}"))
     }
 }
@@ -281,7 +280,10 @@ mod tests {
         assert_eq!(value(&found, "phase defrag/paid_back_seconds"), None);
         assert!(value(&found, "phase defrag/read_after_seconds").is_some());
         let words = gain(&found);
-        assert!(words.ends_with("not told from none, no time after which it is paid back"), "{words}");
+        assert!(
+            words.ends_with("not told from none, no time after which it is paid back"),
+            "{words}"
+        );
     }
 
     #[test]
