@@ -133,9 +133,9 @@ fn show_in_place_of_list(words: &[&str], unknown: &str, command: &Command) -> Op
     let [.., above, list] = path.as_slice() else { return None };
     let is_name = list.get_name() == "list" && !unknown.starts_with('-');
     above.find_subcommand("show").filter(|_| is_name)?;
-    let names: Vec<&str> = path.iter().skip(1).map(|verb| verb.get_name()).collect();
-    let before = names[..names.len() - 1].iter().map(|name| format!("{name} ")).collect::<String>();
-    Some(format!("did you mean `treering {before}show {}`?", quoted(unknown)))
+    let above = path[1..path.len() - 1].iter().map(|verb| verb.get_name());
+    let words: Vec<&str> = above.chain(["show"]).collect();
+    Some(format!("did you mean `treering {} {}`?", words.join(" "), quoted(unknown)))
 }
 
 /// Tip for a directory without its option.

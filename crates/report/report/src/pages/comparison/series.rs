@@ -42,11 +42,14 @@ impl<'o> JobSeries<'o> {
         usual.chain(only).find_map(|name| Self::by(name, jobs))
     }
 
-    /// Orders jobs by a parameter that has a different numeric value in each of them.
+    /// Orders jobs by a parameter that has a different numeric value in each of them. Names that a
+    /// plan gives to jobs say more than a value that they do not mention.
     fn by(parameter: &'o str, jobs: &[Vec<&'o MetricComparison>]) -> Option<Self> {
         let value = |job: &Vec<&'o MetricComparison>| {
             let (_, value) = parameters(&job[0].job).find(|(name, _)| *name == parameter)?;
-            Some((job[0].job.as_str(), value, value.parse::<f64>().ok()?))
+            let title = &job[0].title;
+            let is_mentioned = title.contains(value) || title.contains(&format!("{parameter}="));
+            is_mentioned.then_some((job[0].job.as_str(), value, value.parse::<f64>().ok()?))
         };
         let mut values = jobs.iter().map(value).collect::<Option<Vec<_>>>()?;
         values.sort_by(|(.., left), (.., right)| left.total_cmp(right));
