@@ -34,6 +34,6 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     for remark in &imported.remarks {
-        treering_fuzz::check_shown(&remark.what);
+        assert!(!remark.what.chars().any(char::is_control));
     }
 });

@@ -198,8 +198,9 @@ fn a_device_node_in_the_current_directory_is_a_block_device() {
     require_tool!("cp");
     let (program, (device, _dir)) = (program(), device());
     let node = program.home().join("node");
-    let copied = Command::new("cp").arg("-a").args([device.path().as_ref(), node.as_os_str()]);
-    assert!(copied.status().unwrap().success());
+    let mut copy = Command::new("cp");
+    copy.arg("-a").arg(device.path()).arg(&node);
+    assert!(copy.status().unwrap().success());
     ours(&program, "--filename=node --rw=randread --size=1m").ends_with(0);
     let _above = BlockDevice::on(Path::new(device.path()));
     let refused = ours(&program, "--filename=node --rw=write --size=1m").ends_with(1);

@@ -7,7 +7,6 @@
 mod apply;
 mod check;
 mod command_line;
-mod devices;
 mod direction;
 mod distribution;
 mod engine;
@@ -32,7 +31,6 @@ use treering_kit::faults::{Fault, Faults, Place};
 
 pub(crate) use check::WORKERS_MAX;
 pub(crate) use command_line::command_line;
-pub(crate) use devices::named_devices;
 pub(crate) use direction::Direction;
 pub(crate) use distribution::{Distribution, Zone};
 pub(crate) use engine::Engine;
@@ -42,7 +40,7 @@ pub(crate) use keys::{KNOWN, WITH_FIO, is_key, is_switch_key, nearest_key};
 pub(crate) use lines::Reader;
 pub(crate) use logs::LogOptions;
 pub(crate) use pattern::Pattern;
-pub(crate) use relay::{RelayedJob, number_of, relay};
+pub(crate) use relay::{RelayedJob, named_devices, number_of, relay};
 pub(crate) use replay::{BYTES_MAX as REPLAY_BYTES_MAX, Replay, ReplayAction, ReplayLine};
 pub(crate) use section::{ExitScope, FileOrder, Preallocation, RandomOptions, Section, ThinkTime};
 pub(crate) use show::show;

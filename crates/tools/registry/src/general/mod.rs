@@ -1,6 +1,6 @@
 //! Import of what programs write that measure anything: hyperfine, Google Benchmark, the kernel
-//! test robot, fsperf, md-workbench, and tables of numbers (CSV). They are recognized by their structure,
-//! whatever the file is called.
+//! test robot, fsperf, md-workbench, and tables of numbers (CSV). They are recognized by their
+//! structure, whatever the file is called.
 
 pub(crate) mod fsperf;
 mod google_benchmark;

@@ -3,6 +3,8 @@
 //! Keys are not interpreted, except for those that lead out of the target or determine reporting
 //! groups. Every `[global]` setting is copied to the jobs after it.
 
+mod devices;
+
 use std::fmt::Write;
 
 use treering_script::ConfigError;
@@ -13,6 +15,7 @@ use super::ParseContext;
 use super::expand::expand;
 use super::lines::{self, Lines, Setting};
 use super::section::Section;
+pub(crate) use devices::named_devices;
 
 /// Prefix of the `description` by which a relayed job, followed by its number, is recognised.
 const MARK: &str = "treering ";

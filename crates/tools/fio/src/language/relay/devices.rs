@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use treering_script::{ConfigError, JobDevice};
 
-use super::apply::split_paths;
-use super::expand::expand;
-use super::lines::{Lines, Setting};
-use super::{ParseContext, keys};
+use crate::language::apply::split_paths;
+use crate::language::expand::expand;
+use crate::language::lines::{Lines, Setting};
+use crate::language::{ParseContext, keys};
 
 /// Files of a section, and whether they are written.
 #[derive(Clone, Debug, Default)]
