@@ -2,12 +2,11 @@
 //! address space. Long commands are interrupted after some seconds, when they have been accepted
 //! and have begun their work. The exit code of each must be 0, or the one that the page or a table
 //! names, and its output of the format that was asked for. Commands that are not run as printed are
-//! listed in the tables, each with a reason. The first example of a page is run to its end.
+//! listed in the tables, each with a reason.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod bisection;
 mod blocks;
-mod first;
 mod runs;
 mod tables;
 
@@ -22,7 +21,6 @@ use treering_testkit::{
 };
 
 use blocks::{Block, blocks};
-use first::{NOT_TO_THE_END, SECONDS_TO_FINISH, SHORTER};
 use runs::{RECORDED, wrong_kinds};
 use tables::{EXITS, FIRST_EXAMPLES, INSTEAD, NEEDS, NOT_RUN, PREPARE, PREPARE_FOR, STUBS};
 
@@ -176,9 +174,7 @@ fn commands_work(page: &str) {
     require_root!();
     require_loop_fs!("ext4");
     let text = fs::read_to_string(root_of_project().join(page)).unwrap();
-    let all = blocks(&text);
-    let first = all.first().map(|block| block.line);
-    let blocks: Vec<Block> = all
+    let blocks: Vec<Block> = blocks(&text)
         .into_iter()
         .filter(|block| !NOT_RUN.iter().any(|(what, _)| block.text.contains(what)))
         .filter(|block| can_run(page, block))
@@ -195,19 +191,13 @@ fn commands_work(page: &str) {
     let mut script = PREPARE.replace("# What a page alone needs stands here.\n", &own);
     for block in blocks {
         let mut text = block.text;
-        let is_first = Some(block.line) == first;
-        for (_, from, to) in SHORTER.iter().filter(|(one, _, _)| is_first && *one == page) {
-            text = text.replace(from, to);
-        }
         for (from, to, _) in INSTEAD {
             text = text.replace(from, to);
         }
         let file = tools.join(format!("line-{}.sh", block.line));
         fs::write(&file, with_exits(&text)).unwrap();
         let (name, line) = (file.display(), block.line);
-        let is_whole = is_first && !NOT_TO_THE_END.iter().any(|(one, _)| *one == page);
-        let to_end = if is_whole { "TO_END=1 " } else { "" };
-        script += &format!("{to_end}sh -e {name} || echo \"{page}:{line}: exit $?\" >> $FAULTS\n");
+        script += &format!("sh -e {name} || echo \"{page}:{line}: exit $?\" >> $FAULTS\n");
     }
     fs::write(tools.join("all.sh"), script).unwrap();
     let mut command = Command::new("unshare");
@@ -297,7 +287,6 @@ fn prepared(program: &Program) -> PathBuf {
          name=${{0##*/}}\n\
          real={real}/$name\n\
          case \"$1 $2\" in\n{QUICK}) limit={SECONDS_TO_END};; *) limit=${{LIMIT:-{SECONDS}}};; esac\n\
-         [ -z \"${{TO_END-}}\" ] || limit={SECONDS_TO_FINISH}\n\
          allowed=${{ENDS:-0}}\n\
          case \"$name $* \" in\n{exits}esac\n\
          # The links lead to this script instead of past it.\n\

@@ -1,8 +1,6 @@
 //! Commands that are not run as printed, each with the reason; and the preparation of their
 //! directory.
 
-use super::first::{AGES, OWN_FILESYSTEM, SHORT_FILES, TO_SAVE};
-
 /// Replacements in commands: the printed text, its replacement, and the reason. Applied in this
 /// order.
 pub(crate) const INSTEAD: &[(&str, &str, &str)] = &[
@@ -76,12 +74,14 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ),
     ("compare bcache-modes", "needs bcache, or boots a kernel package; tests/cli/kernels.rs does"),
     ("--machine reboot", "reboots the machine; tests/cli/reboots.rs does on one of directories"),
+    ("treering compare ages", "takes half an hour; tests/cli/aging.rs has a smaller plan of ages"),
+    ("--hold-full 95%", "fills its filesystem; tests/cli/aging.rs has filesystems of its own"),
     ("age /mnt/test --resume", "goes on with an interrupted run; tests/cli/aging.rs has some"),
+    ("--save old-mail", "unmounts what it saves; tests/cli/images.rs has filesystems of its own"),
     ("treering age extract", "reads a repository of the reader's; tests/cli/aging.rs makes one"),
     ("/mnt/unaged/linux-300", "directories of the reader's; tests/cli/fresh_copy.rs has some"),
     ("--profile ./plain.toml", "ages and defragments a filesystem of the reader's"),
-    ("lab disk hdd-7200 --size 2GiB", "mounts a played disk; tests/cli/played.rs has some"),
-    ("# do = \"balance\"", "a profile and a btrfs of the reader's; tests/cli/aging.rs has some"),
+    ("--profile ./heap.toml", "needs root; crates/tools/age/tests/maintenance.rs has filesystems"),
     ("--remount-every 10 ", "unmounts what it ages; tests/cli/aging.rs has filesystems of its own"),
     ("--profile many.toml", "draws ten million files"),
     ("--with-io500 ./io500", "an io500 of the reader's; tests/cli/io500.rs has one in its place"),
@@ -117,14 +117,6 @@ pub(crate) const PREPARE_FOR: &[(&str, &str)] = &[
     ("docs/sweeps.md", SWEEP),
     ("docs/report.md", FILESYSTEMS),
     ("docs/compare.md", FINISHED),
-    ("docs/counters.md", FINISHED),
-    ("docs/aging-curves.md", AGES),
-    ("docs/aging-maintenance.md", OWN_FILESYSTEM),
-    ("docs/aging-near-full.md", OWN_FILESYSTEM),
-    ("docs/images.md", TO_SAVE),
-    ("docs/workloads/ffsb.md", SHORT_FILES),
-    ("docs/workloads/filebench.md", SHORT_FILES),
-    ("docs/workloads/fio.md", SHORT_FILES),
 ];
 
 /// Fourteen days of an anchor and of a variant that is slower from 17 November on, and a trial
