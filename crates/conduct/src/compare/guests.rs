@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use crate::plan::{Plan, PlannedJob};
 use treering_guest::{
-    Architecture, BootImage, BootParameters, CONSOLE_ARTIFACT, CONSOLE_VERSION, ExtraFile, FinishedBoot,
-    GuestEnd, GuestError, GuestJob, GuestModule, Initramfs, Kernel, RootTransport,
+    Architecture, BootImage, BootParameters, CONSOLE_ARTIFACT, CONSOLE_VERSION, ExtraFile,
+    FinishedBoot, GuestEnd, GuestError, GuestJob, GuestModule, Initramfs, Kernel, RootTransport,
     SharedRoot, disk_name, may_have_kvm, needed, needed_by_plan, needed_by_root,
 };
 use treering_model::{

@@ -13,14 +13,8 @@ use treering_guest::BUILT_IMAGES;
 const OTHER_PACKAGES: [&str; 4] =
     ["linux-headers-", "linux-libc-dev", "kernel-headers-", "kernel-devel-"];
 /// Folders of packages: `bindeb-pkg` writes beside the tree, `binrpm-pkg` and rpmbuild below it.
-const PACKAGE_FOLDERS: [&str; 6] = [
-    "",
-    "..",
-    "rpmbuild/RPMS",
-    "rpmbuild/RPMS/x86_64",
-    "rpmbuild/RPMS/aarch64",
-    "tar-install",
-];
+const PACKAGE_FOLDERS: [&str; 6] =
+    ["", "..", "rpmbuild/RPMS", "rpmbuild/RPMS/x86_64", "rpmbuild/RPMS/aarch64", "tar-install"];
 /// Reason why a successful build has no kernel.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub(super) enum NoProduct {

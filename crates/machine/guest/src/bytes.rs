@@ -31,14 +31,12 @@ pub(crate) fn text_at(bytes: &[u8], at: u64, most: usize) -> Option<&str> {
 }
 
 /// Offsets at which a text that is not empty begins.
-pub(crate) fn occurrences<'b>(
-    bytes: &'b [u8],
-    text: &'b [u8],
-) -> impl Iterator<Item = usize> + 'b {
+pub(crate) fn occurrences<'b>(bytes: &'b [u8], text: &'b [u8]) -> impl Iterator<Item = usize> + 'b {
     let mut from = 0;
     std::iter::from_fn(move || {
         loop {
-            let at = from + bytes.get(from..)?.iter().position(|byte| text.first() == Some(byte))?;
+            let at =
+                from + bytes.get(from..)?.iter().position(|byte| text.first() == Some(byte))?;
             from = at + 1;
             if bytes[at..].starts_with(text) {
                 return Some(at);

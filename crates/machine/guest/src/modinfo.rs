@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::bytes::{text_at, u32_at};
 use crate::Architecture;
+use crate::bytes::{text_at, u32_at};
 use crate::elf::{machine, section};
 use crate::name_pattern::canonical;
 

@@ -32,7 +32,8 @@ impl GuestProgram {
             Some(path) => path.to_owned(),
             None if architecture.is_own() => return Self::read(OWN.as_ref(), architecture),
             None => {
-                let running = std::fs::read_link(OWN).map_err(GuestError::io("cannot read", OWN))?;
+                let running =
+                    std::fs::read_link(OWN).map_err(GuestError::io("cannot read", OWN))?;
                 let mut places = architecture.program_places(&running).into_iter();
                 places.find(|path| path.is_file()).ok_or(GuestError::NoProgram(architecture))?
             }

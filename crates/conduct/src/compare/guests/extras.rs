@@ -52,7 +52,8 @@ impl Kernels {
         let Some(other) = all.find(|kernel| kernel.architecture != first.architecture) else {
             return Ok(Some(first.architecture));
         };
-        let is_for = |kernel: &Kernel| format!("{} is for {}", kernel.release, kernel.architecture.title());
+        let is_for =
+            |kernel: &Kernel| format!("{} is for {}", kernel.release, kernel.architecture.title());
         let message = format!("{}, and {}", is_for(first), is_for(other));
         let hint = "the numbers of two architectures cannot be compared: give kernels for one";
         Err(Failure::usage(message).hint(hint))

@@ -28,8 +28,7 @@ use crate::{Architecture, GuestError, Initramfs, Kernel, disk};
 /// Kernel command line for all architectures. Warnings and worse go to the serial console; a panic
 /// ends QEMU. Crypto self-tests are disabled: under emulation they take a fifth of the boot time.
 /// The initramfs is unpacked into a ramfs: a tmpfs holds no more than half of the memory.
-const COMMAND_LINE: &str =
-    "loglevel=5 panic=-1 oops=panic cryptomgr.notests rootfstype=ramfs";
+const COMMAND_LINE: &str = "loglevel=5 panic=-1 oops=panic cryptomgr.notests rootfstype=ramfs";
 /// Words of the command line that the kernel gives to init as its environment, for programs of a
 /// shared root.
 const ENVIRONMENT: &str =
@@ -240,7 +239,8 @@ impl BootParameters<'_> {
             command.args(["-icount", "shift=1,sleep=on"]);
         }
         let environment = self.root.map_or("", |_| ENVIRONMENT);
-        let line = [traits.parameters, COMMAND_LINE, environment, &self.spec.append, "--", ARGUMENT];
+        let line =
+            [traits.parameters, COMMAND_LINE, environment, &self.spec.append, "--", ARGUMENT];
         let line = line.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ");
         command
             .args(["-accel", accelerator, "-machine", traits.board, "-cpu", cpu])

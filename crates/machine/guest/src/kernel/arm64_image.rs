@@ -42,7 +42,10 @@ pub(super) fn unpacked_image(file: Vec<u8>) -> io::Result<Vec<u8>> {
         let place = u32_at(&file, ZBOOT_PLACE_AT).zip(u32_at(&file, ZBOOT_SIZE_AT));
         let packed = place.and_then(|(at, size)| slice(&file, at.into(), size.into()));
         packed.ok_or_else(|| {
-            io::Error::new(ErrorKind::InvalidData, "it is cut: the kernel in it ends behind its end")
+            io::Error::new(
+                ErrorKind::InvalidData,
+                "it is cut: the kernel in it ends behind its end",
+            )
         })?
     } else if file.starts_with(GZIP) {
         &file

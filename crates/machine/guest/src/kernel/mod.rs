@@ -83,7 +83,8 @@ impl ModuleFile {
     fn check(&mut self, architecture: Architecture) {
         let own = self.information.as_ref().ok().and_then(|information| information.architecture);
         if let Some(own) = own.filter(|own| *own != architecture) {
-            let why = format!("it is for {}, and the image for {}", own.title(), architecture.title());
+            let why =
+                format!("it is for {}, and the image for {}", own.title(), architecture.title());
             self.information = Err(why);
         }
     }
@@ -92,7 +93,11 @@ impl ModuleFile {
 /// Explanation of a file that is no module.
 fn no_module(file: &[u8]) -> String {
     let is_other = section(file, ".modinfo").is_some();
-    let why = if is_other { "it is for a processor that guests do not have" } else { "it has no section .modinfo" };
+    let why = if is_other {
+        "it is for a processor that guests do not have"
+    } else {
+        "it has no section .modinfo"
+    };
     why.to_owned()
 }
 
@@ -195,10 +200,7 @@ fn collect_file(source: &Path) -> Result<PackageCollector, GuestError> {
 }
 
 /// Collects the files of the packages of one kernel, of which one has the image.
-fn collect_packages(
-    folder: &Path,
-    packages: &[PathBuf],
-) -> Result<PackageCollector, GuestError> {
+fn collect_packages(folder: &Path, packages: &[PathBuf]) -> Result<PackageCollector, GuestError> {
     let mut all = PackageCollector::default();
     for package in packages {
         if !all.merge(collect_file(package)?) {

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use treering_model::filesystems::NINE_P_SOURCE;
 
 use super::arm64_image::unpacked_image;
-use super::image::ImageIdentity;
 use super::collect::{IMAGE_BYTES_MAX, PackageCollector, is_taken};
+use super::image::ImageIdentity;
 use super::staleness::TreeTimes;
 use super::{image, module_name};
-use crate::{BUILT_IMAGES, GuestError};
 use crate::unpack::read_all;
+use crate::{BUILT_IMAGES, GuestError};
 
 /// Image paths in a build tree.
 const BUILT: [&str; 3] = [BUILT_IMAGES[0], "arch/x86_64/boot/bzImage", BUILT_IMAGES[1]];
