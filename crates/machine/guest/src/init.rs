@@ -1,5 +1,7 @@
 //! Guest side: setup of the machine as its init process, and the connection to the host.
 
+mod overhead;
+
 use std::ffi::{CString, OsStr};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
@@ -11,10 +13,10 @@ use std::time::{Duration, Instant};
 use treering_model::{SinkError, TrialEvent, TrialSink};
 use treering_sys::{MountOptions, load_module, mount, power_off};
 
+use self::overhead::Overhead;
 use crate::entered_root::enter;
 use crate::init_error::InitError;
 use crate::initramfs::{MODULES, OPTIONAL};
-use crate::overhead::Overhead;
 use crate::protocol::{ARGUMENT, GuestJob, GuestMessage, PORT};
 use crate::root_transport::RootTransport;
 

@@ -22,7 +22,6 @@ mod kernel;
 mod modinfo;
 mod modules;
 mod name_pattern;
-mod overhead;
 mod program;
 mod protocol;
 mod root_transport;

@@ -119,8 +119,8 @@ impl std::fmt::Debug for ModuleFile {
 }
 
 impl Kernel {
-    /// Reads a kernel: a package, a directory with the packages of one kernel, an image (with modules installed next to it), an
-    /// unpacked package, or a kernel build tree.
+    /// Reads a kernel: a package, a directory with the packages of one kernel, an image (with
+    /// modules installed next to it), an unpacked package, or a kernel build tree.
     ///
     /// # Errors
     /// If no kernel is found, or a part of it is damaged or too large; names that part.
