@@ -16,7 +16,7 @@ fn arm64_image() -> Vec<u8> {
     let mut bytes = vec![0; 512];
     bytes[..2].copy_from_slice(b"MZ");
     bytes[56..60].copy_from_slice(b"ARMd");
-    bytes.extend(b"Linux version 6.1-arm (a@b) #1 SMP\0virtio_console\0virtio_blk\0ext4\0");
+    bytes.extend(b"Linux version 6.1-arm64 (a@b) #1 SMP\0virtio_console\0virtio_blk\0ext4\0");
     bytes
 }
 
@@ -32,19 +32,19 @@ fn plan(guest: &str, kernels: &[&Path]) -> String {
 
 #[test]
 fn kernels_for_two_architectures_and_a_program_for_another_one_are_refused() {
-    let place = temp_dir();
+    let (place, program) = (temp_dir(), program());
     let write = |name: &str, bytes: &[u8]| {
         let path = place.path().join(name);
         fs::write(&path, bytes).unwrap();
         path
     };
     let (arm64, x86) = (write("Image", &arm64_image()), write("bzImage", &image("6.1-x86")));
-    let mut check = program().command(["kernel", "check", "--no-boot"]);
+    let mut check = program.command(["kernel", "check", "--no-boot"]);
     let checked = FinishedCommand::run(check.arg(&arm64)).ends_with(0);
     assert!(checked.stdout.contains("architecture  AArch64"), "{checked}");
     let refused = |guest: &str, kernels: &[&Path], code: i32, said: &str| {
         let plan = write("plan.toml", plan(guest, kernels).as_bytes());
-        let mut command = program().command(["compare", "--dry-run"]);
+        let mut command = program.command(["compare", "--dry-run"]);
         FinishedCommand::run(command.arg(plan)).ends_with(code).complains(said);
     };
     refused("program = \"/bin/true\"", &[&arm64], 3, "it is not a program for AArch64");

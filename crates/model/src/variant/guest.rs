@@ -145,6 +145,13 @@ impl GuestSpec {
     /// guest where that counts instructions.
     pub const TRIAL_SECONDS_FACT: &str = "host.trial_seconds";
 
+    /// Fact with the CPU seconds of the emulator's threads during the trial.
+    pub const CPU_FACT: &str = "host.qemu_cpu_seconds";
+
+    /// Fact with the seconds for which the emulator's threads, taken together, waited for a CPU of
+    /// the host during the trial.
+    pub const RUN_DELAY_FACT: &str = "host.qemu_run_delay_seconds";
+
     /// Default timeout in seconds, sufficient for an emulated guest on a busy machine.
     pub const TIMEOUT_SECONDS: u32 = 180;
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use treering_model::Fact;
+use treering_model::{Fact, GuestSpec};
 
 /// Time of the emulator's threads on the CPUs of the host, and waiting for one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,8 +40,8 @@ impl ThreadTimes {
     pub(super) fn facts_since(self, before: Self) -> Vec<Fact> {
         let seconds = |now: u64, then: u64| now.saturating_sub(then) as f64 / 1e9;
         let times = [
-            ("host.qemu_cpu_seconds", seconds(self.running_ns, before.running_ns)),
-            ("host.qemu_run_delay_seconds", seconds(self.waiting_ns, before.waiting_ns)),
+            (GuestSpec::CPU_FACT, seconds(self.running_ns, before.running_ns)),
+            (GuestSpec::RUN_DELAY_FACT, seconds(self.waiting_ns, before.waiting_ns)),
         ];
         let fact = |(name, seconds): (&str, f64)| Fact {
             name: name.to_owned(),

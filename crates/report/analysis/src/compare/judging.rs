@@ -16,6 +16,7 @@ use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::drift::{drifting, serial};
 use super::fairness::{
     VariantView, is_equal_work, of_cautions, of_job, of_places, of_played_disks, of_variant,
+    of_waiting_guests,
 };
 use super::fill::of_fill;
 use super::jobs::{ComparedJob, jobs, title};
@@ -102,6 +103,7 @@ fn judge(
         let (base, other) =
             (VariantView::new(baseline, &base_rounds), VariantView::new(contender, &rounds));
         cautions.extend(of_cautions(base, other));
+        cautions.extend(of_waiting_guests(base, other));
         cautions.extend(of_places(base, other));
         cautions.extend(of_played_disks(base, other));
         let names = (base.name, other.name);

@@ -3,7 +3,7 @@
 use treering_analysis::compare::{
     ComparisonCautionCode as Code, ComparisonTerms, Outcome, compare,
 };
-use treering_model::{Caution, CautionCode};
+use treering_model::{Caution, CautionCode, Fact, GuestSpec};
 
 use crate::campaign::{rounds, variants};
 use crate::noise::SeededNoise;
@@ -90,4 +90,37 @@ fn load_that_short_trials_cannot_show_is_not_one_sided() {
         let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
         assert_eq!(message(&outcome).is_some(), is_told, "{seconds} s");
     }
+}
+
+/// Comparison of guests that ran for ten seconds in each trial, and waited for a CPU as given.
+fn guests(count: usize, waited: impl Fn(bool, usize) -> f64) -> Outcome {
+    let mut is_first = false;
+    let order = rounds(count, || {
+        is_first = !is_first;
+        is_first
+    });
+    let [mut base, mut other] = variants(&order, &vec![100.0; order.len()]);
+    for (variant, side) in [(&mut base, false), (&mut other, true)] {
+        for (place, trial) in variant.trials.iter_mut().enumerate() {
+            let times =
+                [(GuestSpec::CPU_FACT, 10.0), (GuestSpec::RUN_DELAY_FACT, waited(side, place))];
+            let fact = |(name, seconds): (&str, f64)| Fact {
+                name: name.to_owned(),
+                value: format!("{seconds:.3}"),
+            };
+            trial.facts.extend(times.map(fact));
+        }
+    }
+    compare(&base, &[other], &ComparisonTerms::default()).unwrap()
+}
+
+#[test]
+fn guests_of_one_side_that_waited_longer_for_the_host_are_told() {
+    // All trials of both sides are on a busy host, one side on a busier one.
+    let outcome = guests(6, |side, place| if side { 30.0 } else { 5.0 } + place as f64 / 10.0);
+    let said = message(&outcome).unwrap();
+    assert!(said.starts_with("guests of 'new' waited for a CPU of the host in 75 %"), "{said}");
+    assert!(said.ends_with("those of 'old' in 34 % (medians)"), "{said}");
+    let alike = guests(6, |side, place| if side { 6.0 } else { 5.0 } + place as f64 / 10.0);
+    assert_eq!(message(&alike), None);
 }

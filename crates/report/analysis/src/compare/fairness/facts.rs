@@ -184,7 +184,7 @@ pub(super) const DEVICE: &str = "device.name";
 /// mkfs command, where treering made the filesystem.
 pub(super) const MKFS: &str = "mkfs.command";
 pub(super) const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
-pub(super) const OTHERS: [&str; 39] = [
+pub(super) const OTHERS: [&str; 42] = [
     WorkLimit::FACT,
     WorkLimit::METRICS_FACT,
     CONFIGURATION,
@@ -218,7 +218,10 @@ pub(super) const OTHERS: [&str; 39] = [
     GUEST_CHOICES[7],
     GUEST_CHOICES[8],
     GUEST_CHOICES[9],
+    GUEST_CHOICES[10],
     Accelerator::FACT,
+    GuestSpec::CPU_FACT,
+    GuestSpec::RUN_DELAY_FACT,
     GuestSpec::KERNEL_FACT,
     REBOOT_KERNEL_FACT,
     PlayedStatus::DISK_FACT,

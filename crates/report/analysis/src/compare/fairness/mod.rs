@@ -24,7 +24,7 @@ use super::variant::{ComparedVariant, Factor, fact, is_completed};
 pub use facts::COMPARED_FACTS;
 use facts::FACTS;
 use measured::{SHORT_SECONDS, too_short};
-pub(super) use one_sided::of_cautions;
+pub(super) use one_sided::{of_cautions, of_waiting_guests};
 use order::{interleaving_fault, one_sided_order};
 pub(super) use places::of_places;
 use places::{VariantFacts, is_declared};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use treering_model::{CautionCode, Trial};
-use treering_stats::{ALPHA, fisher_exact, holm};
+use treering_model::{CautionCode, GuestSpec, Trial};
+use treering_stats::{ALPHA, fisher_exact, holm, mann_whitney, median};
 
 use super::VariantView;
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
@@ -83,6 +83,46 @@ pub(in crate::compare) fn of_cautions(
         }
     }
     cautions
+}
+
+/// Least difference of two shares of waiting at which the host has disturbed one variant more.
+const WAITING_APART: f64 = 0.25;
+
+/// Caution about guests of one variant that waited longer for CPUs of the host than those of the
+/// other. On a busy host all trials carry a caution, whose counts then tell nothing.
+pub(in crate::compare) fn of_waiting_guests(
+    baseline: VariantView<'_>,
+    contender: VariantView<'_>,
+) -> Option<ComparisonCaution> {
+    let sides = [baseline, contender];
+    let shares = sides.map(|variant| {
+        variant.rounds.iter().filter_map(|trial| waiting_share(trial)).collect::<Vec<f64>>()
+    });
+    let medians = [median(&shares[0]).ok()?, median(&shares[1]).ok()?];
+    let is_clear = mann_whitney(&shares[0], &shares[1]).ok()?.p_value < ALPHA;
+    if !is_clear || (medians[0] - medians[1]).abs() < WAITING_APART {
+        return None;
+    }
+    let more = usize::from(medians[1] > medians[0]);
+    let message = format!(
+        "guests of '{}' waited for a CPU of the host in {:.0} % of the time in which they could \
+         have run, those of '{}' in {:.0} % (medians)",
+        sides[more].name,
+        medians[more] * 100.0,
+        sides[1 - more].name,
+        medians[1 - more] * 100.0,
+    );
+    Some(ComparisonCaution::new(Code::OneSided, message))
+}
+
+/// Share of the time in which the threads of QEMU could have run that they waited for a CPU.
+fn waiting_share(trial: &Trial) -> Option<f64> {
+    let seconds = |name: &str| {
+        let fact = trial.facts.iter().find(|fact| fact.name == name)?;
+        fact.value.parse::<f64>().ok().filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
+    };
+    let (ran, waited) = (seconds(GuestSpec::CPU_FACT)?, seconds(GuestSpec::RUN_DELAY_FACT)?);
+    (ran + waited > 0.0).then(|| waited / (ran + waited))
 }
 
 /// Number of trials of a variant that carry a caution, and number of its trials.
