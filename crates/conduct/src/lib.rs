@@ -40,7 +40,7 @@ pub use compare::{
 };
 pub use conduct::{Conclusion, Remount};
 use error::CampaignError;
-pub use extract::{PullTerms, extract_history};
+pub use extract::{PullTerms, extract_history, profile_of_census};
 pub use failure::{Failure, FailureKind, watch_signals};
 pub use guest_trial::serve_guest;
 pub use host::{

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use treering_conduct::Failure;
-use treering_model::{Cell, CellRole, Ending, TrialId};
-use treering_store::{Filter, Store, TrialState};
+use treering_conduct::plan::Plan;
+use treering_model::{Cell, CellRole, Ending, Trial, TrialId};
+use treering_store::{Filter, LoadDetail, Store, TrialState};
 
 use crate::store_error::failure;
 
@@ -44,4 +45,24 @@ pub fn failed_variants(store: &Store, campaign: TrialId) -> Result<Vec<(String, 
         }
     }
     Ok(variants.into_iter().filter_map(|(name, error)| Some((name, error?))).collect())
+}
+
+/// Trials of measured rounds of a variant in the newest campaign of a plan, oldest first.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn trials_of_plan(store: &Store, plan: &Plan, variant: &str) -> Result<Vec<Trial>, Failure> {
+    let filter = Filter { plan: Some(plan.name.clone()), ..Filter::default() };
+    let summaries = store.trials(&filter).map_err(|error| failure(&error))?;
+    let newest = summaries.first().and_then(|trial| trial.cell.as_ref()).map(|cell| cell.campaign);
+    let digest = plan.digest();
+    let is_own = |cell: &Cell| {
+        Some(cell.campaign) == newest
+            && cell.digest == digest
+            && cell.variant == variant
+            && cell.role == CellRole::Round
+    };
+    let own = summaries.iter().filter(|trial| trial.cell.as_ref().is_some_and(is_own));
+    let ids: Vec<TrialId> = own.map(|trial| trial.trial).rev().collect();
+    store.load_many(&ids, LoadDetail::Tasks).map_err(|error| failure(&error))
 }

@@ -5,9 +5,11 @@
 //! stores as traits. This crate implements these traits. Not here: arguments, and the layout of
 //! pages.
 
+mod acknowledging;
 mod campaign;
 mod comparison;
 mod comparison_request;
+mod endings;
 mod history;
 mod importer;
 mod known_names;
@@ -23,14 +25,16 @@ mod standing;
 mod store_error;
 mod trial_source;
 
-pub use campaign::{failed_variants, measured_variants};
+pub use acknowledging::{PlannedAnnotation, acknowledging, withdrawing};
+pub use campaign::{failed_variants, measured_variants, trials_of_plan};
 pub use comparison::{ComparisonInput, ComparisonPage, StoredComparison};
 pub use comparison_request::{ComparisonRequest, percentage};
+pub use endings::{completed_trials, runs_ended_early};
 pub use history::{SeriesRequest, dated_trial, origin_of, requested_history};
 pub use importer::{TrialImport, TrialImporter};
 pub use known_names::{TrialProperty, check_known};
 pub use listing::{io500_runs, trial_rows};
-pub use merging::{merge, unreadable};
+pub use merging::{merge, packed_trials, unreadable};
 pub use overview::OverviewTrials;
 pub use place::{ResultDestination, StoreHost, StorePlace, no_results};
 pub use plan_store::PlanStore;

@@ -5,9 +5,10 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use treering_conduct::Failure;
+use treering_conduct::repeat::PackedTrials;
+use treering_conduct::{Failure, FailureKind};
 use treering_lab::{HeldDirectory, HeldDirectoryError};
-use treering_model::counted;
+use treering_model::{Trial, TrialBuilder, TrialEvent, counted};
 use treering_pack::{CanonicalTrial, PackError, PackReader};
 use treering_store::{Access, MergeError, MergedCounts, PackMerge, Store, StoreError};
 
@@ -79,6 +80,33 @@ fn unmerged(path: &Path, error: &MergeError) -> Failure {
         MergeError::OtherTrial { .. } => Failure::usage(format!("{}: {error}", path.display()))
             .hint("nothing was added; one of both was changed after it was recorded"),
     }
+}
+
+/// Reads the trials and plans of a pack.
+///
+/// # Errors
+/// When the file cannot be read, or is no pack.
+pub fn packed_trials(path: &Path) -> Result<PackedTrials, Failure> {
+    let file = File::open(path).map_err(|error| Failure::of_path(path, &error))?;
+    let wrong = |error| unreadable(path, &error);
+    let mut pack = PackReader::open(file).map_err(wrong)?;
+    let plans = pack.plans().iter().map(|plan| (plan.campaign, plan.document.clone()));
+    let documents = plans.collect();
+    let mut trials = Vec::new();
+    while let Some(beginning) = pack.next_trial().map_err(wrong)? {
+        let mut builder = TrialBuilder::default();
+        let mut next = Some(TrialEvent::Began(beginning));
+        while let Some(event) = next {
+            builder.push(&event).map_err(|error| Failure::of(FailureKind::Usage, &error))?;
+            next = pack.next_event().map_err(wrong)?;
+        }
+        let mut annotations = Vec::new();
+        while let Some(annotation) = pack.next_annotation().map_err(wrong)? {
+            annotations.push(annotation);
+        }
+        trials.extend(builder.finish().map(|trial| Trial { annotations, ..trial }));
+    }
+    Ok(PackedTrials { file: path.to_owned(), documents, trials })
 }
 
 /// Failure of reading a pack: the contents or the file are invalid.

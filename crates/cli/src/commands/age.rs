@@ -1,6 +1,5 @@
 //! `treering age`: ages a filesystem on purpose, and shows the profiles for it.
 
-use std::cmp::Reverse;
 use std::io::{IsTerminal, stderr};
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,22 +8,18 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, FromArgMatches};
 use indicatif::{ProgressBar, ProgressStyle};
-use treering_age::{
-    AgeWorkload, MeasuredDirectory, MeasuredSize, MeasuredTree, ResumedAging, measured_profile,
-    profile_text, profiles, steps_of,
-};
+use treering_age::{AgeWorkload, ResumedAging, profile_text, profiles, steps_of};
 use treering_conduct::trial::TrialOutcome;
-use treering_conduct::{PullTerms, extract_history, watch_signals};
+use treering_conduct::{PullTerms, extract_history, profile_of_census, watch_signals};
 use treering_lab::OwnedDirectory;
 use treering_model::nearest::suggestion;
 use treering_model::{Ending, KEPT_TREES_FACT, Trial, thousands};
-use treering_observe::census::{CensusSize, TreeCensus, census};
+use treering_observe::census::{TreeCensus, census};
 use treering_observe::tree::ScanError;
 use treering_report::pages::history::spread;
 use treering_report::{Cell, Column, Report, Table};
-use treering_results::no_results;
+use treering_results::{completed_trials, no_results, runs_ended_early};
 use treering_script::{Settings, Workload};
-use treering_store::{Filter, LoadDetail, TrialState, TrialSummary};
 use treering_sys::{filesystem_facts, open_top};
 
 use super::image::planned_save;
@@ -37,7 +32,7 @@ use crate::classic_output::say;
 use crate::clock::trial_unix_ms;
 use crate::colour::is_dumb;
 use crate::failure::{Failure, Kind};
-use crate::storage::{failure, open_results, place_at};
+use crate::storage::{open_results, place_at};
 use crate::terminal::Terminal;
 
 /// Runs a subcommand of `treering age`.
@@ -105,30 +100,7 @@ fn resume(
     let dir = own.dir.as_deref().unwrap_or(Path::new(""));
     let dir = dir.canonicalize().map_err(|error| Failure::of_path(dir, &error))?;
     let store = place_at(any.store.as_deref()).open_to_read()?.ok_or_else(no_results)?;
-    let workload = AgeWorkload.manifest().name.to_owned();
-    let filter = Filter { workload: Some(workload), ..Filter::default() };
-    let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
-    summaries.retain(|summary| Path::new(&summary.target) == dir);
-    summaries.sort_by_key(|summary| Reverse((summary.started_unix_ms, summary.trial)));
-    let newest = summaries.first();
-    let message = format!("no run of `treering age` in {} was interrupted", dir.display());
-    let nothing = || Failure::usage(message).hint("`treering list` shows which there were");
-    let newest = newest.ok_or_else(nothing)?;
-    // A failed run goes on, too: what made it fail may be gone.
-    let ended_early = |summary: &TrialSummary| {
-        let early = |ending| matches!(ending, &Ending::Interrupted | &Ending::Failed { .. });
-        matches!(&summary.state, TrialState::Ended(ending) if early(ending))
-    };
-    if !ended_early(newest) {
-        let (dir, state) = (dir.display(), newest.state.name());
-        return Err(Failure::usage(format!(
-            "the newest run of `treering age` in {dir} is {state}"
-        ))
-        .hint("--resume goes on with one that was interrupted or failed"));
-    }
-    let early = summaries.iter().take_while(|summary| ended_early(summary));
-    let ids: Vec<_> = early.map(|one| one.trial).collect();
-    let trials = store.load_many(&ids, LoadDetail::Everything).map_err(|error| failure(&error))?;
+    let trials = runs_ended_early(&store, AgeWorkload.manifest().name, &dir)?;
     drop(store);
     let trial = trials.first().ok_or_else(no_results)?;
     // A run that was to go on, and was interrupted before its first step, has no record of the
@@ -194,16 +166,7 @@ fn profile(args: &MeasureProfileArgs) -> Result<ExitCode, Failure> {
         let files = tree.unborn;
         say(&format!("{files} files have no birth time here and count as the youngest"));
     }
-    let directories = tree.directories.into_iter();
-    let directories: Vec<MeasuredDirectory> =
-        directories.map(|dir| MeasuredDirectory { above: dir.above, files: dir.ages }).collect();
-    let size = |CensusSize { most, files, bytes }| MeasuredSize { most, files, bytes };
-    let sizes: Vec<MeasuredSize> = tree.sizes.into_iter().map(size).collect();
-    let text = measured_profile(&MeasuredTree {
-        name: &args.dir.to_string_lossy(),
-        sizes: &sizes,
-        directories: &directories,
-    });
+    let text = profile_of_census(&args.dir, tree);
     output::with_writer(args.output.as_deref(), |out| out.write_all(text.as_bytes()))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -236,11 +199,7 @@ fn census_with_progress(dir: &Path, top: BorrowedFd<'_>) -> Result<TreeCensus, F
 /// Shows the spread of the layouts of equal runs.
 fn spread(args: &SpreadArgs) -> Result<ExitCode, Failure> {
     let store = open_results(&args.store)?;
-    let filter = Filter { plan: args.plan.clone(), label: args.label.clone(), ..Filter::default() };
-    let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
-    summaries.retain(|summary| summary.state == TrialState::Ended(Ending::Completed));
-    let ids: Vec<_> = summaries.iter().rev().map(|summary| summary.trial).collect();
-    let trials = store.load_many(&ids, LoadDetail::Headlines).map_err(|error| failure(&error))?;
+    let trials = completed_trials(&store, args.plan.as_deref(), args.label.as_deref())?;
     drop(store);
     output::write(&spread::page(&trials), &args.output)?;
     Ok(ExitCode::SUCCESS)

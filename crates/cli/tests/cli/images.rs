@@ -180,7 +180,7 @@ fn a_damaged_image_is_refused() {
     assert!(listed.contains("it has version 2"), "{listed}");
     // A layout that differs from the saved one means another filesystem, whatever its content.
     copy("elsewhere", &|folder| {
-        in_older_record(folder, "\"placed_files\": ", "\"placed_files\": 1")
+        in_older_record(folder, "\"placed_files\": ", "\"placed_files\": 1");
     });
     let results = temp_dir_in(Path::new("/dev/shm"));
     let store = results.path().join("results.treering");

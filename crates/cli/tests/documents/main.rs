@@ -51,6 +51,7 @@ pages! {
     aging_curves: "docs/aging-curves.md",
     aging_near_full: "docs/aging-near-full.md",
     aging_profiles: "docs/aging-profiles.md",
+    arm64: "docs/arm64.md",
     clients: "docs/clients.md",
     compare: "docs/compare.md",
     counters: "docs/counters.md",

@@ -1,7 +1,10 @@
-//! Extracts the history of a git repository's tree with the installed git.
+//! Extracts what aging replays: profiles of trees, and the history of a git repository's tree with
+//! the installed git.
+//!
 //! Every answer of git is checked, and the history is read back before it is written. What git
 //! itself writes is seen by pulling each commit into a repository of its own.
 
+mod census;
 mod pulls;
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,6 +16,7 @@ use treering_age::{CommitChange, checked_history, history_head, history_step};
 use treering_sys::StopFlag;
 
 use crate::failure::Failure;
+pub use census::profile_of_census;
 use pulls::PullingRepository;
 
 /// Number of blob sizes requested before the answers are read; few enough that the answers fit into

@@ -1,22 +1,18 @@
 //! `treering plan repeat`: runs the plan or the runs of a pack on this machine, and compares each
 //! variant with itself.
 
-use std::fs::File;
-use std::path::Path;
 use std::process::ExitCode;
 
 use treering_analysis::compare::{
     ComparedVariant, ComparisonTerms, Factor, compare_observed, environment,
 };
 use treering_conduct::plan::Plan;
-use treering_conduct::repeat::{PackedTrials, RepeatOptions, Repetition};
+use treering_conduct::repeat::{RepeatOptions, Repetition};
 use treering_conduct::{PlanEnd, PlanOptions, carry_out};
-use treering_model::{Cell, CellRole, Trial, TrialBuilder, TrialEvent, TrialId};
-use treering_pack::PackReader;
+use treering_model::Trial;
 use treering_report::PageOrigin;
 use treering_report::pages::comparison::{ComparisonView, page};
-use treering_results::{merge, unreadable};
-use treering_store::{Filter, LoadDetail};
+use treering_results::{merge, packed_trials, trials_of_plan};
 
 use super::canon;
 use crate::arguments::{OutputArgs, RepeatArgs};
@@ -26,12 +22,12 @@ use crate::commands::trial::quoted;
 use crate::commands::{lab, output};
 use crate::failure::{Failure, Kind};
 use crate::places;
-use crate::storage::{failure, open_results, place_of, plan_store};
+use crate::storage::{open_results, place_of, plan_store};
 use crate::terminal::Terminal;
 
 /// Repeats the pack.
 pub(crate) fn run(args: &RepeatArgs) -> Result<ExitCode, Failure> {
-    let repetition = Repetition::prepare(read(&args.file)?, &options(args), &Terminal)?;
+    let repetition = Repetition::prepare(packed_trials(&args.file)?, &options(args), &Terminal)?;
     for words in &repetition.differences {
         say(&format!("not the same: {words}"));
     }
@@ -69,49 +65,12 @@ fn options(args: &RepeatArgs) -> RepeatOptions<'static> {
     }
 }
 
-/// Reads the trials and plans of a pack.
-fn read(path: &Path) -> Result<PackedTrials, Failure> {
-    let file = File::open(path).map_err(|error| Failure::of_path(path, &error))?;
-    let wrong = |error| unreadable(path, &error);
-    let mut pack = PackReader::open(file).map_err(wrong)?;
-    let plans = pack.plans().iter().map(|plan| (plan.campaign, plan.document.clone()));
-    let documents = plans.collect();
-    let mut trials = Vec::new();
-    while let Some(beginning) = pack.next_trial().map_err(wrong)? {
-        let mut builder = TrialBuilder::default();
-        let mut next = Some(TrialEvent::Began(beginning));
-        while let Some(event) = next {
-            builder.push(&event).map_err(|error| Failure::of(Kind::Usage, &error))?;
-            next = pack.next_event().map_err(wrong)?;
-        }
-        let mut annotations = Vec::new();
-        while let Some(annotation) = pack.next_annotation().map_err(wrong)? {
-            annotations.push(annotation);
-        }
-        trials.extend(builder.finish().map(|trial| Trial { annotations, ..trial }));
-    }
-    Ok(PackedTrials { file: path.to_owned(), documents, trials })
-}
-
 /// Compares each variant with itself: as packed, and as measured here.
 fn compare(repetition: &Repetition, args: &RepeatArgs) -> Result<ExitCode, Failure> {
     let plan = &repetition.plan;
     let store = open_results(&args.store)?;
-    let filter = Filter { plan: Some(plan.name.clone()), ..Filter::default() };
-    let summaries = store.trials(&filter).map_err(|error| failure(&error))?;
-    let newest =
-        summaries.first().and_then(|summary| summary.cell.as_ref()).map(|cell| cell.campaign);
-    let digest = plan.digest();
     for variant in &plan.variants {
-        let is_own = |cell: &Cell| {
-            Some(cell.campaign) == newest
-                && cell.digest == digest
-                && cell.variant == variant.name
-                && cell.role == CellRole::Round
-        };
-        let own = summaries.iter().filter(|summary| summary.cell.as_ref().is_some_and(is_own));
-        let here: Vec<TrialId> = own.map(|summary| summary.trial).rev().collect();
-        let here = store.load_many(&here, LoadDetail::Tasks).map_err(|error| failure(&error))?;
+        let here = trials_of_plan(&store, plan, &variant.name)?;
         let was = repetition.packed_trials(&variant.name);
         if here.is_empty() || was.is_empty() {
             say(&format!("{}: there is nothing to compare", variant.name));
