@@ -24,7 +24,8 @@ fn arm64_image() -> Vec<u8> {
 fn plan(guest: &str, kernels: &[&Path]) -> String {
     let variant = |kernel: &&Path| {
         let name = kernel.file_name().unwrap().display();
-        format!("[[variant]]\nname = \"{name}\"\nkernel = \"{}\"\n", kernel.display())
+        let kernel = kernel.display();
+        format!("[[variant]]\nname = \"{name}\"\nkernel = \"{kernel}\"\nfilesystem = \"ext4\"\n")
     };
     let variants: String = kernels.iter().map(variant).collect();
     format!("rounds = 1\ndevice = {{ loop = \"512MiB\" }}\n[guest]\n{guest}\n{variants}")
