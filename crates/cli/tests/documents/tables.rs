@@ -64,6 +64,7 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("make -s -j2 bzImage modules", "builds Linux; crates/conduct/src/kernels builds stand-ins"),
     ("--kernel git:v6.11", "builds kernels; crates/conduct/src/kernels builds stand-ins"),
     ("--icount --kernel A.deb", "boots a kernel package; tests/cli/kernels.rs does"),
+    ("cloud-arm64_6.12.117-1_arm64.deb", "boots a kernel package; tests/cli/arm64.rs does"),
     (
         "compare dm-crypt-workqueues",
         "needs dm-crypt, or boots a kernel package; tests/cli/kernels.rs does",
