@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use treering_registry::{ImportedTrial, import};
+use treering_registry::import;
 
 const GOOD: &[u8] = include_bytes!("../seeds/fsperf_database/good");
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -25,15 +25,5 @@ fn changed(changes: &[u8]) -> Vec<u8> {
 fuzz_target!(|data: &[u8]| {
     let database = if data.starts_with(MAGIC) { data.to_vec() } else { changed(data) };
     let imported = import(&database);
-    for found in &imported.found {
-        match &found.content {
-            ImportedTrial::Foreign(trial) => {
-                assert!(trial.metrics.iter().all(|metric| metric.value.is_finite()));
-            }
-            ImportedTrial::Own(trial) => treering_fuzz::show(trial),
-        }
-    }
-    for remark in &imported.remarks {
-        assert!(!remark.what.chars().any(char::is_control));
-    }
+    treering_fuzz::check_import(&imported);
 });

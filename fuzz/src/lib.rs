@@ -7,6 +7,7 @@ use std::path::Path;
 use tempfile::TempDir;
 use treering_datasets::TreeState;
 use treering_model::Trial;
+use treering_registry::{ImportResult, ImportedTrial};
 use treering_report::export::{ExportForm, export};
 use treering_report::formats;
 use treering_report::pages::{run, trial as trial_page};
@@ -23,6 +24,22 @@ pub fn folder() -> TempDir {
 pub fn write_lists<'a>(folder: &Path, lists: impl IntoIterator<Item = &'a [u8]>) {
     for (state, list) in TreeState::ALL.into_iter().zip(lists) {
         fs::write(folder.join(state.classic_file()), list).expect("a file for the fuzz target");
+    }
+}
+
+/// Checks what an import of hostile bytes found: finite figures, trials that can be shown, and
+/// remarks without control characters.
+pub fn check_import(imported: &ImportResult) {
+    for found in &imported.found {
+        match &found.content {
+            ImportedTrial::Foreign(trial) => {
+                assert!(trial.metrics.iter().all(|metric| metric.value.is_finite()));
+            }
+            ImportedTrial::Own(trial) => show(trial),
+        }
+    }
+    for remark in &imported.remarks {
+        assert!(!remark.what.chars().any(char::is_control));
     }
 }
 

@@ -62,6 +62,12 @@ impl Trial {
     pub fn fact(&self, name: &str) -> Option<&str> {
         self.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
     }
+
+    /// Seconds in the value of a fact; `None` if unknown, or not a number of seconds.
+    pub fn fact_seconds(&self, name: &str) -> Option<f64> {
+        let seconds: f64 = self.fact(name)?.parse().ok()?;
+        (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
+    }
 }
 
 /// Invalid order of trial events.

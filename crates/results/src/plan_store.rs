@@ -130,7 +130,7 @@ impl ResultStore for PlanStore<'_> {
         let number = |trial: &Trial, name: &str| trial.fact(name)?.parse().ok();
         let warm_up = |trial: Trial| {
             // Host seconds of a second of the guest.
-            let scale = match seconds(&trial, GuestSpec::TRIAL_SECONDS_FACT) {
+            let scale = match trial.fact_seconds(GuestSpec::TRIAL_SECONDS_FACT) {
                 Some(host_seconds) if trial.wall_ns > 0 => {
                     host_seconds / (trial.wall_ns as f64 / 1e9)
                 }
@@ -142,7 +142,7 @@ impl ResultStore for PlanStore<'_> {
                 free_bytes: number(&trial, "filesystem.free_bytes"),
                 free_inodes: number(&trial, "filesystem.free_inodes"),
                 phases: phases.collect(),
-                boot_seconds: seconds(&trial, GuestSpec::BOOT_SECONDS_FACT).unwrap_or_default(),
+                boot_seconds: trial.fact_seconds(GuestSpec::BOOT_SECONDS_FACT).unwrap_or_default(),
             }
         };
         Ok(trials.into_iter().map(warm_up).collect())
@@ -164,8 +164,9 @@ impl ResultStore for PlanStore<'_> {
         let trials =
             store.load_many(&ids, LoadDetail::Headlines).map_err(|error| failure(&error))?;
         let earlier = trials.into_iter().map(|trial| {
-            let of_guest = seconds(&trial, GuestSpec::TRIAL_SECONDS_FACT)
-                .zip(seconds(&trial, GuestSpec::BOOT_SECONDS_FACT));
+            let of_guest = trial
+                .fact_seconds(GuestSpec::TRIAL_SECONDS_FACT)
+                .zip(trial.fact_seconds(GuestSpec::BOOT_SECONDS_FACT));
             let of_host = trial.wall_ns as f64 / 1e9;
             EarlierTrial {
                 seconds: of_guest.map_or(of_host, |(trial, boot)| trial + boot),
@@ -203,12 +204,6 @@ impl ResultStore for PlanStore<'_> {
         self.place.named.map_or(Ok(()), |named| refuse_under_test(named, under_test))?;
         self.place.path().map(Some)
     }
-}
-
-/// Fact of a trial with a time in seconds.
-fn seconds(trial: &Trial, name: &str) -> Option<f64> {
-    let seconds: f64 = trial.fact(name)?.parse().ok()?;
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
 }
 
 impl SeriesStore for PlanStore<'_> {

@@ -75,8 +75,8 @@ pub(crate) struct ObserveArgs {
     /// functions.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) functions: Vec<FunctionName>,
-    /// Rounds in which to observe: own (more rounds after the measured ones, which are thereby not
-    /// disturbed), or measured [default: own].
+    /// Rounds in which to observe: own (further rounds, behind the measured ones), or measured
+    /// [default: own].
     #[arg(long, value_name = "ROUNDS", value_parser = ["own", "measured"])]
     pub(crate) observe_in: Option<String>,
     /// The number of observing rounds [default: 1]; six are needed to show a difference.

@@ -63,21 +63,9 @@ pub(crate) fn settings(specs: &[OptionSpec], matches: &ArgMatches) -> Settings {
     around(given.collect())
 }
 
-/// Settings of fio from its words, whichever of them are known here: what is no option is a job
-/// file if there is one of this name.
+/// Settings of fio from its words, whichever of them are known here.
 pub(crate) fn fio_settings(words: Vec<String>) -> Settings {
-    let valued = |word: &str, option: &str| {
-        let value = word.strip_prefix("--")?.strip_prefix(option)?.strip_prefix('=')?;
-        Some((option.to_owned(), value.to_owned()))
-    };
-    let of = |word: String| match valued(&word, "job-option").or(valued(&word, "section")) {
-        Some(setting) => Some(setting),
-        None if word == "-" || std::path::Path::new(&word).is_file() => {
-            Some(("jobfile".to_owned(), word))
-        }
-        None => None,
-    };
-    around(treering_fio::with_job_options(words).into_iter().filter_map(of).collect())
+    around(treering_fio::options_of_words(words))
 }
 
 /// Settings with what surrounds the command: its environment, time, machine and files.

@@ -10,7 +10,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_conduct::trial::{InstalledProgram, check_written_devices, run_installed};
+use treering_conduct::trial::{InstalledProgram, check_written, run_installed};
 use treering_fio::{FioCommandLine, installed, named_devices, native_help};
 use treering_model::{Fact, RunMode, Trial, TrialHeader, TrialId};
 use treering_registry::{ImportedTrial, PhaseRows, import};
@@ -106,7 +106,7 @@ fn check_devices(command_line: &FioCommandLine, input: Option<&[u8]>) -> Result<
     let words = command_line.words.iter().map(|word| word.to_string_lossy().into_owned());
     let mut settings = fio_settings(words.collect());
     settings.input = input.unwrap_or_default().to_vec();
-    check_written_devices(named_devices(&settings))
+    check_written(named_devices(&settings))
 }
 
 /// Prints one line on standard error: which program runs the job, and why not treering.

@@ -135,7 +135,7 @@ impl ClassicRun<'_> {
 
     /// Checks the devices that the job writes, and watches for the signal of an interim report.
     fn prepare(&self, job: &dyn Job) -> Result<(), Failure> {
-        check_written(job)?;
+        check_written(job.devices())?;
         self.watch_for_reports()
     }
 

@@ -5,23 +5,14 @@ use treering_script::{ConfigError, Job, JobDevice};
 
 use crate::failure::{Failure, FailureKind};
 
-/// Checks the devices that an imitated tool's job writes. As with the tool itself, their content
+/// Checks the devices that a job writes under the name of an imitated tool, whichever program does
+/// the work. As with the tool itself, their content
 /// may be overwritten, but devices in use (mounted, swap, or part of another device) are refused.
 ///
 /// # Errors
 /// When a device is in use, with the reason.
-pub(crate) fn check_written(job: &dyn Job) -> Result<(), Failure> {
-    check_written_devices(job.devices())
-}
-
-/// Checks the devices that are written, as [`check_written`] does, of a job that an installed
-/// program runs.
-///
-/// # Errors
-/// When a device is in use, with the reason.
-pub fn check_written_devices(devices: Vec<JobDevice>) -> Result<(), Failure> {
-    let written = devices.into_iter().filter(|device| device.is_written);
-    for JobDevice { path, may_be_mounted, .. } in written {
+pub fn check_written(devices: Vec<JobDevice>) -> Result<(), Failure> {
+    for JobDevice { path, may_be_mounted, .. } in written(devices) {
         let mut obstacles = match obstacles_to_writing(&path) {
             Ok(obstacles) => obstacles,
             // The job itself reports a missing device when it opens it.
@@ -57,7 +48,7 @@ pub(crate) fn take_written(
     erasing: &EraseList,
     lab: impl FnOnce() -> Lab,
 ) -> Result<Option<RawDevices>, Failure> {
-    let paths: Vec<_> = written(job).map(|device| device.path).collect();
+    let paths: Vec<_> = written(job.devices()).map(|device| device.path).collect();
     if paths.is_empty() {
         return Ok(None);
     }
@@ -69,7 +60,7 @@ pub(crate) fn take_written(
 /// # Errors
 /// When the job writes to a device; the hint names the command that can run it.
 pub(crate) fn refuse_written(job: &dyn Job) -> Result<(), ConfigError> {
-    match written(job).next() {
+    match written(job.devices()).next() {
         None => Ok(()),
         Some(JobDevice { path, .. }) => {
             let message = format!("the job writes to {}, a device", path.display());
@@ -79,6 +70,6 @@ pub(crate) fn refuse_written(job: &dyn Job) -> Result<(), ConfigError> {
     }
 }
 
-fn written(job: &dyn Job) -> impl Iterator<Item = JobDevice> {
-    job.devices().into_iter().filter(|device| device.is_written)
+fn written(devices: Vec<JobDevice>) -> impl Iterator<Item = JobDevice> {
+    devices.into_iter().filter(|device| device.is_written)
 }

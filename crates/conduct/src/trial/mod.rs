@@ -25,7 +25,7 @@ use treering_sys::{SignalWatch, raise_open_files};
 
 pub use self::classic::{ClassicEnd, ClassicRun, classic_engine};
 pub use self::command_line::{command_line, known_command_line};
-pub use self::devices::check_written_devices;
+pub use self::devices::check_written;
 pub use self::fio_check::{ComparedRequests, FioCheck, FioTurn};
 pub use self::installed::{InstalledProgram, run_installed};
 pub(crate) use self::native::OBSERVING_PARAMETERS;

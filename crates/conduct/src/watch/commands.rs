@@ -58,8 +58,8 @@ pub fn next_commands(
         let WorsePoint { good, worse, good_kernel, .. } = point;
         let kernel = good_kernel.as_deref().map_or_else(|| "GOOD-KERNEL".to_owned(), quoted);
         let command = format!(
-            "git bisect start {} {} && git bisect run treering kernel bisect-step --good {kernel}{threshold} \
-             --build 'make -s -j8 olddefconfig bzImage' {}",
+            "git bisect start {} {} && git bisect run treering kernel bisect-step \
+             --good {kernel}{threshold} --build 'make -s -j8 olddefconfig bzImage' {}",
             tag(worse).as_deref().unwrap_or("BAD"),
             tag(good).as_deref().unwrap_or("GOOD"),
             quoted(&options.plan_file.to_string_lossy())

@@ -2,6 +2,10 @@
 
 use super::spec::metrics;
 
+/// Beginning of the name of the fact about the gain in reading by a kind of maintenance; the name
+/// of the maintenance follows.
+pub const GAIN_FACT: &str = "age.gain.";
+
 metrics! {
     /// Wall-clock time of one run of this maintenance, in the mean.
     MAINTENANCE_SECONDS = "maintenance_seconds", Seconds, Lower;

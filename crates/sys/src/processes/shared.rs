@@ -68,33 +68,35 @@ struct OpenPiece {
 
 static OPEN: Mutex<OpenPiece> = Mutex::new(OpenPiece { piece: Weak::new(), used: 0, process: 0 });
 
-/// Places a value in the piece that is being filled, or in a new one.
+/// Places a value in the piece that is being filled, or in a piece of its own.
 fn place<T: ZeroInit>() -> (NonNull<T>, Arc<SharedPiece>) {
     let bytes = size_of::<T>().next_multiple_of(ALIGNMENT);
-    let (process, alone) = (std::process::id(), || Arc::new(SharedPiece::map(bytes)));
+    let (at, piece) = in_open_piece(bytes).unwrap_or_else(|| {
+        let piece = Arc::new(SharedPiece::map(bytes));
+        (piece.at, piece)
+    });
+    (at.cast(), piece)
+}
+
+/// Takes bytes of the piece that is being filled; `None` for more than it has, and if another
+/// thread has it.
+fn in_open_piece(bytes: usize) -> Option<(NonNull<u8>, Arc<SharedPiece>)> {
+    if bytes > PIECE_BYTES {
+        return None;
+    }
     // A lock that a thread held at a fork stays locked in the child.
-    let Ok(mut open) = OPEN.try_lock() else {
-        let piece = alone();
-        return (piece.at.cast(), piece);
-    };
+    let mut open = OPEN.try_lock().ok()?;
+    let process = std::process::id();
     let fits = open.process == process && open.used + bytes <= PIECE_BYTES;
-    let before = open.piece.upgrade().filter(|_| fits);
-    let piece = match before {
-        Some(piece) => piece,
-        None if bytes > PIECE_BYTES => {
-            let piece = alone();
-            return (piece.at.cast(), piece);
-        }
-        None => {
-            let piece = Arc::new(SharedPiece::map(PIECE_BYTES));
-            *open = OpenPiece { piece: Arc::downgrade(&piece), used: 0, process };
-            piece
-        }
-    };
-    // SAFETY: the value ends within the piece.
+    let piece = open.piece.upgrade().filter(|_| fits).unwrap_or_else(|| {
+        let piece = Arc::new(SharedPiece::map(PIECE_BYTES));
+        *open = OpenPiece { piece: Arc::downgrade(&piece), used: 0, process };
+        piece
+    });
+    // SAFETY: the bytes end within the piece.
     let at = unsafe { piece.at.add(open.used) };
     open.used += bytes;
-    (at.cast(), piece)
+    Some((at, piece))
 }
 
 /// Value in shared memory, initially zero, shared with forked processes.

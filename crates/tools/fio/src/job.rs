@@ -168,6 +168,21 @@ impl<'s> Source<'s> {
     }
 }
 
+/// Options that words of a command line give, whichever of the words are known here: job settings,
+/// chosen sections, and what is no option and the name of a file, as a job file.
+pub fn options_of_words(words: Vec<String>) -> Vec<(String, String)> {
+    const SECTION: &str = "section";
+    let option = |word: String| {
+        let body = word.strip_prefix("--").and_then(|body| body.split_once('='));
+        match body.filter(|(name, _)| [typed::OPTION, SECTION].contains(name)) {
+            Some((name, value)) => Some((name.to_owned(), value.to_owned())),
+            None if word == "-" || Path::new(&word).is_file() => Some((JOB_FILE.to_owned(), word)),
+            None => None,
+        }
+    };
+    typed::collected(words).into_iter().filter_map(option).collect()
+}
+
 /// Block devices that the job files and the command line of the settings name, for jobs that only
 /// the original understands. Of a file that cannot be read there are none.
 pub fn named_devices(settings: &Settings) -> Vec<JobDevice> {

@@ -41,8 +41,8 @@ use treering_script::{
 pub use generator::rejected_draws;
 pub use help::native_help;
 use job::FileJob;
-pub use job::named_devices;
-pub use typed::{collected as with_job_options, not_native};
+pub use job::{named_devices, options_of_words};
+pub use typed::not_native;
 use with_fio::ForeignJob;
 pub use with_fio::{FioCommandLine, installed};
 

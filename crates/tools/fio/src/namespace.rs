@@ -306,12 +306,15 @@ fn is_no_file(path: &Path) -> bool {
     })
 }
 
+/// True if the path leads to a block device.
+pub(crate) fn is_block_device(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.file_type().is_block_device())
+}
+
 /// True if the path leads to a block device, or to nothing.
 fn is_block_device_or_missing(path: &Path) -> bool {
-    match path.metadata() {
-        Ok(metadata) => metadata.file_type().is_block_device(),
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-    }
+    let is_missing = |error: std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+    is_block_device(path) || path.metadata().is_err_and(is_missing)
 }
 
 /// Normalises a path, so that one directory has one spelling.

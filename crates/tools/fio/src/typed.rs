@@ -77,7 +77,7 @@ pub fn not_native(words: &[String], known: &[&str]) -> (Vec<String>, Vec<String>
 
 /// Words of a command line, with job settings `--KEY=VALUE` turned into values of one option, in
 /// their order.
-pub fn collected(words: Vec<String>) -> Vec<String> {
+pub(super) fn collected(words: Vec<String>) -> Vec<String> {
     let mut collected = Vec::new();
     let mut words = words.into_iter();
     while let Some(word) = words.next() {

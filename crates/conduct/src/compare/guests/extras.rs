@@ -1,6 +1,7 @@
 //! Extras that a plan gives to guests: emulators, modules in files, and files of this machine.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -65,9 +66,27 @@ impl Kernels {
     }
 }
 
+/// Things that the guests of a plan share, by the files that it names for them.
+type ByFile<T> = BTreeMap<Option<PathBuf>, T>;
+
+/// Finds what guests share, once for each file.
+fn by_file<T, E>(
+    files: impl Iterator<Item = Option<PathBuf>>,
+    find: impl Fn(Option<&Path>) -> Result<T, E>,
+) -> Result<ByFile<T>, E> {
+    let mut all = ByFile::new();
+    for file in files {
+        if let Entry::Vacant(vacant) = all.entry(file) {
+            let found = find(vacant.key().as_deref())?;
+            vacant.insert(found);
+        }
+    }
+    Ok(all)
+}
+
 /// Programs that run in the guests of a plan, by the files that it names.
 #[derive(Debug, Default)]
-pub(super) struct Programs(BTreeMap<Option<PathBuf>, GuestProgram>);
+pub(super) struct Programs(ByFile<GuestProgram>);
 
 impl Programs {
     /// Finds the programs of these guests.
@@ -78,14 +97,8 @@ impl Programs {
         specs: impl Iterator<Item = &'s GuestSpec>,
         architecture: Architecture,
     ) -> Result<Self, GuestError> {
-        let mut all = BTreeMap::new();
-        for spec in specs {
-            if !all.contains_key(&spec.program) {
-                let found = GuestProgram::find(architecture, spec.program.as_deref())?;
-                all.insert(spec.program.clone(), found);
-            }
-        }
-        Ok(Self(all))
+        let files = specs.map(|spec| spec.program.clone());
+        by_file(files, |named| GuestProgram::find(architecture, named)).map(Self)
     }
 
     /// Program of a guest.
@@ -96,7 +109,7 @@ impl Programs {
 
 /// Emulators of a plan, by the programs that it names.
 #[derive(Debug, Default)]
-pub(super) struct Emulators(BTreeMap<Option<PathBuf>, Qemu>);
+pub(super) struct Emulators(ByFile<Qemu>);
 
 impl Emulators {
     /// Finds the emulators of these guests.
@@ -107,18 +120,13 @@ impl Emulators {
         specs: impl Iterator<Item = &'s GuestSpec>,
         architecture: Architecture,
         search: &OsStr,
-    ) -> Result<Self, Failure> {
-        let mut all = BTreeMap::new();
-        for spec in specs {
-            if !all.contains_key(&spec.qemu) {
-                let found = match &spec.qemu {
-                    Some(program) => Qemu::at(program.clone())?,
-                    None => Qemu::find(search, architecture)?,
-                };
-                all.insert(spec.qemu.clone(), found);
-            }
-        }
-        Ok(Self(all))
+    ) -> Result<Self, GuestError> {
+        let files = specs.map(|spec| spec.qemu.clone());
+        let find = |named: Option<&Path>| match named {
+            Some(program) => Qemu::at(program.to_owned()),
+            None => Qemu::find(search, architecture),
+        };
+        by_file(files, find).map(Self)
     }
 
     /// Emulator of a guest.
@@ -136,6 +144,9 @@ pub(super) fn refuse_programs(
     spec: &GuestSpec,
     variant: &Variant,
 ) -> Result<(), Failure> {
+    if architecture.is_own() {
+        return Ok(());
+    }
     let (what, hint) = if spec.root.as_deref() == Some(Path::new("/")) {
         ("a shared root", "name the directory of a system for that: root = \"/srv/arm64\"")
     } else if spec.root.is_none() && !variant.settings.layers.is_empty() {
@@ -143,9 +154,6 @@ pub(super) fn refuse_programs(
     } else {
         return Ok(());
     };
-    if architecture.is_own() {
-        return Ok(());
-    }
     let title = architecture.title();
     let message = format!("{what} would need programs of this machine in a guest for {title}");
     Err(Failure::usage(message).context(&variant.name).hint(hint))

@@ -9,7 +9,7 @@
 use treering_model::{Acknowledgement, Annotation, TrialId};
 
 use super::gather::GatheredSeries;
-use super::{HistorySeries, HistoryTrend, LevelShift};
+use super::{HistorySeries, HistoryTrend, LevelShift, steps};
 
 /// Largest number of points by which a change may have moved.
 const MOVED_MOST: usize = 2;
@@ -124,7 +124,6 @@ fn is_same_trend(
         return false;
     };
     let size = Acknowledgement::millionths(trend.ratio);
-    let steps = |points: usize| points.saturating_sub(1).max(1) as f64;
     let most = known.log_ratio_millionths.unsigned_abs().saturating_mul(GROWN_MOST) as f64;
     (size > 0) == (known.log_ratio_millionths > 0)
         && trend.index < place.saturating_add(points)

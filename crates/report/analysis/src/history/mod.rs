@@ -207,8 +207,13 @@ impl HistoryTrend {
     /// Mean change from point to point of a series with `count` points, as a logarithm; not a
     /// number where the level passes zero.
     fn log_step(&self, count: usize) -> f64 {
-        self.ratio.ln() / (count - self.index).saturating_sub(1).max(1) as f64
+        self.ratio.ln() / steps(count - self.index)
     }
+}
+
+/// Number of steps between so many points, at least 1.
+fn steps(points: usize) -> f64 {
+    points.saturating_sub(1).max(1) as f64
 }
 
 /// A change of the scatter.

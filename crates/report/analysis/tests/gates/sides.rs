@@ -3,7 +3,7 @@
 use treering_analysis::compare::{
     ComparisonCautionCode as Code, ComparisonTerms, Outcome, compare,
 };
-use treering_model::{Caution, CautionCode, Fact, GuestSpec};
+use treering_model::{Caution, CautionCode, Fact, GuestSpec, Trial};
 
 use crate::campaign::{rounds, variants};
 use crate::noise::SeededNoise;
@@ -17,9 +17,9 @@ const CODES: [CautionCode; 5] = [
     CautionCode::Throttled,
 ];
 
-/// Comparison of `count` rounds. `carries` gets the side, the index of a trial on that side and the
-/// index of a code, and returns whether the trial carries the caution.
-fn campaign(count: usize, mut carries: impl FnMut(bool, usize, usize) -> bool) -> Outcome {
+/// Comparison of `count` rounds. `change` gets the side, the index of a trial on that side and the
+/// trial.
+fn comparison(count: usize, mut change: impl FnMut(bool, usize, &mut Trial)) -> Outcome {
     let mut is_first = false;
     let order = rounds(count, || {
         is_first = !is_first;
@@ -27,15 +27,22 @@ fn campaign(count: usize, mut carries: impl FnMut(bool, usize, usize) -> bool) -
     });
     let [mut base, mut other] = variants(&order, &vec![100.0; order.len()]);
     for (variant, side) in [(&mut base, false), (&mut other, true)] {
-        for (place, trial) in variant.trials.iter_mut().enumerate() {
-            for (number, code) in CODES.into_iter().enumerate() {
-                if carries(side, place, number) {
-                    trial.cautions.push(Caution { code, message: "then".to_owned() });
-                }
-            }
-        }
+        let trials = variant.trials.iter_mut().enumerate();
+        trials.for_each(|(place, trial)| change(side, place, trial));
     }
     compare(&base, &[other], &ComparisonTerms::default()).unwrap()
+}
+
+/// Comparison of `count` rounds. `carries` gets the side, the index of a trial on that side and the
+/// index of a code, and returns whether the trial carries the caution.
+fn campaign(count: usize, mut carries: impl FnMut(bool, usize, usize) -> bool) -> Outcome {
+    comparison(count, |side, place, trial| {
+        for (number, code) in CODES.into_iter().enumerate() {
+            if carries(side, place, number) {
+                trial.cautions.push(Caution { code, message: "then".to_owned() });
+            }
+        }
+    })
 }
 
 fn message(outcome: &Outcome) -> Option<&str> {
@@ -94,24 +101,14 @@ fn load_that_short_trials_cannot_show_is_not_one_sided() {
 
 /// Comparison of guests that ran for ten seconds in each trial, and waited for a CPU as given.
 fn guests(count: usize, waited: impl Fn(bool, usize) -> f64) -> Outcome {
-    let mut is_first = false;
-    let order = rounds(count, || {
-        is_first = !is_first;
-        is_first
-    });
-    let [mut base, mut other] = variants(&order, &vec![100.0; order.len()]);
-    for (variant, side) in [(&mut base, false), (&mut other, true)] {
-        for (place, trial) in variant.trials.iter_mut().enumerate() {
-            let times =
-                [(GuestSpec::CPU_FACT, 10.0), (GuestSpec::RUN_DELAY_FACT, waited(side, place))];
-            let fact = |(name, seconds): (&str, f64)| Fact {
-                name: name.to_owned(),
-                value: format!("{seconds:.3}"),
-            };
-            trial.facts.extend(times.map(fact));
-        }
-    }
-    compare(&base, &[other], &ComparisonTerms::default()).unwrap()
+    comparison(count, |side, place, trial| {
+        let times = [(GuestSpec::CPU_FACT, 10.0), (GuestSpec::RUN_DELAY_FACT, waited(side, place))];
+        let fact = |(name, seconds): (&str, f64)| Fact {
+            name: name.to_owned(),
+            value: format!("{seconds:.3}"),
+        };
+        trial.facts.extend(times.map(fact));
+    })
 }
 
 #[test]

@@ -65,9 +65,10 @@ pub(super) fn scope(scope: &Scope) -> String {
     }
 }
 
-/// Formats a metric briefly: `create 2.550 MiB/s`.
+/// Formats a metric briefly: `create 2.550 MiB/s`, `fsync p99 1.2 ms`. A percentile with a unit of
+/// time is one of latencies.
 pub(crate) fn in_short(metric: &Metric) -> String {
-    let words = metric_words(&metric.name, metric.unit);
+    let words = metric_words(&metric.name, metric.unit).replace(" call latency p", " p");
     let part = match &metric.scope {
         Scope::Phase(name) | Scope::Kind(name) if !words.starts_with(name.as_str()) => name,
         Scope::Trial | Scope::Phase(_) | Scope::Kind(_) => "",

@@ -4,6 +4,7 @@
 use treering_analysis::{
     LAYOUT_MEASURES, LayoutMeasure, LayoutPoint, LayoutTrend, layout_series, layout_trend, layouts,
 };
+use treering_model::metrics::age::GAIN_FACT;
 use treering_model::metrics::layout::SCORE_PERCENT;
 use treering_model::{
     Artifact, FileLayout, LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, LayoutHeat, LayoutMap, Metric,
@@ -57,7 +58,7 @@ pub(super) fn add_aging(page: &mut Report, trial: &Trial) {
     };
     let scores = trial.metrics.iter().filter_map(after);
     let gains = trial.facts.iter().filter_map(|fact| {
-        let maintenance = fact.name.strip_prefix("age.gain.")?;
+        let maintenance = fact.name.strip_prefix(GAIN_FACT)?;
         Some((format!("gain of {maintenance}"), Cell::text(&fact.value)))
     });
     page.key_values(AGING_FACTS.iter().filter_map(pair).chain(scores).chain(gains));

@@ -63,9 +63,7 @@ fn fields(row: &TrialRow, have_modes: bool) -> Vec<RowField> {
         "" if row.cell.is_none() => &row.target,
         label => label,
     };
-    // In one line of 100 columns: a percentile with its unit of time is one of latencies.
     let metric = row.metrics.first().map_or_else(String::new, in_short);
-    let metric = metric.replace(" call latency p", " p");
     // Columns that tell trials apart stand first, in sight on a narrow screen.
     let mut fields = vec![
         RowField::text("trial", &row.short_id),

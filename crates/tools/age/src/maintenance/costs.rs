@@ -1,7 +1,7 @@
 //! Costs of maintenance: time, CPU time and bytes, and the time to read its files before and after.
 
 use treering_model::metrics::age::{
-    MAINTENANCE_BYTES, MAINTENANCE_CPU_SECONDS, MAINTENANCE_SECONDS, PAID_BACK_SECONDS,
+    GAIN_FACT, MAINTENANCE_BYTES, MAINTENANCE_CPU_SECONDS, MAINTENANCE_SECONDS, PAID_BACK_SECONDS,
     READ_AFTER_SECONDS, READ_BEFORE_SECONDS,
 };
 use treering_model::{Fact, Metric, Op, Scope, TaskTotals};
@@ -9,8 +9,6 @@ use treering_stats::{StatsError, student_test};
 
 use super::plan::{MaintenanceKind, MaintenancePart, MaintenancePlan};
 
-/// Beginning of the name of the fact about a gain in reading; the name of the maintenance follows.
-const GAIN_FACT: &str = "age.gain.";
 /// Confidence of the interval of a gain.
 const CONFIDENCE: f64 = 0.95;
 

@@ -220,16 +220,11 @@ impl ParsedOutput {
     /// True if the line begins another output.
     fn is_over(&self, next: &OutputLine) -> bool {
         match next {
-            OutputLine::Arguments(_) => self.has_heading || !self.phases.is_empty(),
-            OutputLine::Heading(..) => self.has_heading || !self.phases.is_empty(),
-            OutputLine::Phase(phase) => {
-                let has = |name: &str| self.phases.iter().any(|before| before.name == name);
-                match phase.name.as_str() {
-                    "precreate" => !self.phases.is_empty(),
-                    "benchmark" => has("cleanup"),
-                    _ => has("cleanup"),
-                }
+            OutputLine::Arguments(_) | OutputLine::Heading(..) => {
+                self.has_heading || !self.phases.is_empty()
             }
+            OutputLine::Phase(phase) if phase.name == "precreate" => !self.phases.is_empty(),
+            OutputLine::Phase(_) => self.phases.iter().any(|before| before.name == "cleanup"),
             OutputLine::End => false,
         }
     }

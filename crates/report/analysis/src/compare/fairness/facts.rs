@@ -184,7 +184,7 @@ pub(super) const DEVICE: &str = "device.name";
 /// mkfs command, where treering made the filesystem.
 pub(super) const MKFS: &str = "mkfs.command";
 pub(super) const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
-pub(super) const OTHERS: [&str; 42] = [
+const OTHERS: [&str; 31] = [
     WorkLimit::FACT,
     WorkLimit::METRICS_FACT,
     CONFIGURATION,
@@ -208,17 +208,6 @@ pub(super) const OTHERS: [&str; 42] = [
     USED_FACT,
     USED_GROWTH_FACT,
     USED_GROWTH_FILES_FACT,
-    GUEST_CHOICES[0],
-    GUEST_CHOICES[1],
-    GUEST_CHOICES[2],
-    GUEST_CHOICES[3],
-    GUEST_CHOICES[4],
-    GUEST_CHOICES[5],
-    GUEST_CHOICES[6],
-    GUEST_CHOICES[7],
-    GUEST_CHOICES[8],
-    GUEST_CHOICES[9],
-    GUEST_CHOICES[10],
     Accelerator::FACT,
     GuestSpec::CPU_FACT,
     GuestSpec::RUN_DELAY_FACT,
@@ -230,12 +219,17 @@ pub(super) const OTHERS: [&str; 42] = [
 ];
 
 /// Names of the facts that a comparison reads.
-pub const COMPARED_FACTS: [&str; FACTS.len() + OTHERS.len()] = {
-    let mut names = [""; FACTS.len() + OTHERS.len()];
+pub const COMPARED_FACTS: [&str; FACTS.len() + GUEST_CHOICES.len() + OTHERS.len()] = {
+    const CHOICES_FROM: usize = FACTS.len();
+    const OTHERS_FROM: usize = CHOICES_FROM + GUEST_CHOICES.len();
+    let mut names = [""; OTHERS_FROM + OTHERS.len()];
     let mut place = 0;
     while place < names.len() {
-        names[place] =
-            if place < FACTS.len() { FACTS[place].0 } else { OTHERS[place - FACTS.len()] };
+        names[place] = match place {
+            OTHERS_FROM.. => OTHERS[place - OTHERS_FROM],
+            CHOICES_FROM.. => GUEST_CHOICES[place - CHOICES_FROM],
+            _ => FACTS[place].0,
+        };
         place += 1;
     }
     names

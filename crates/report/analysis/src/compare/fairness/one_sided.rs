@@ -117,11 +117,8 @@ pub(in crate::compare) fn of_waiting_guests(
 
 /// Share of the time in which the threads of QEMU could have run that they waited for a CPU.
 fn waiting_share(trial: &Trial) -> Option<f64> {
-    let seconds = |name: &str| {
-        let fact = trial.facts.iter().find(|fact| fact.name == name)?;
-        fact.value.parse::<f64>().ok().filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
-    };
-    let (ran, waited) = (seconds(GuestSpec::CPU_FACT)?, seconds(GuestSpec::RUN_DELAY_FACT)?);
+    let ran = trial.fact_seconds(GuestSpec::CPU_FACT)?;
+    let waited = trial.fact_seconds(GuestSpec::RUN_DELAY_FACT)?;
     (ran + waited > 0.0).then(|| waited / (ran + waited))
 }
 

@@ -1,7 +1,6 @@
 //! Block devices that jobs name, found without an understanding of the other keys, for jobs that
 //! the original runs.
 
-use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
 use treering_script::{ConfigError, JobDevice};
@@ -10,6 +9,7 @@ use crate::language::apply::split_paths;
 use crate::language::expand::expand;
 use crate::language::lines::{Lines, Setting};
 use crate::language::{ParseContext, keys};
+use crate::namespace::is_block_device;
 
 /// Files of a section, and whether they are written.
 #[derive(Clone, Debug, Default)]
@@ -48,10 +48,7 @@ impl NamedFiles {
             self.directories.iter().map(|below| PathBuf::from(format!("{below}/{file}"))).collect()
         };
         let paths = self.filenames.iter().flat_map(joined);
-        let is_device = |path: &PathBuf| {
-            path.metadata().is_ok_and(|metadata| metadata.file_type().is_block_device())
-        };
-        paths.filter(is_device).map(|path| JobDevice {
+        paths.filter(|path| is_block_device(path)).map(|path| JobDevice {
             path,
             is_written: self.is_written && !self.is_null,
             may_be_mounted: self.may_be_mounted,
