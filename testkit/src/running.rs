@@ -2,10 +2,11 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 
+use rustix::pipe::fcntl_setpipe_size;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::FinishedCommand;
@@ -13,7 +14,14 @@ use crate::FinishedCommand;
 /// Maximum time that any test waits here before it fails.
 const TIMEOUT: Duration = Duration::from_secs(180);
 
+/// Bytes of standard error that a program can write before the test reads them: the smallest pipe.
+const PIPE: usize = 4096;
+
 /// A started program, killed if this is dropped before it ends.
+///
+/// A line of standard error is taken from the program when the test asks for it. So a program that
+/// prints a line for each step goes no further than some sixty steps beyond the line that the test
+/// has waited for, however late the test is to act: it cannot end before a signal or a full disk.
 #[derive(Debug)]
 pub struct RunningProgram {
     child: Child,
@@ -28,9 +36,10 @@ impl RunningProgram {
         let mut child = command.spawn().expect("the program starts");
         let stderr = child.stderr.take().expect("standard error is piped");
         let mut out = child.stdout.take().expect("standard output is piped");
-        let (lines_sent, lines) = channel();
+        fcntl_setpipe_size(&stderr, PIPE).expect("a pipe can hold one page");
+        let (lines_sent, lines) = sync_channel(0);
         spawn(move || {
-            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+            for line in BufReader::with_capacity(128, stderr).lines().map_while(Result::ok) {
                 if lines_sent.send(line).is_err() {
                     return;
                 }
@@ -90,26 +99,33 @@ impl RunningProgram {
     #[track_caller]
     pub fn finish(mut self) -> FinishedCommand {
         let began = Instant::now();
+        loop {
+            match self.lines.recv_timeout(TIMEOUT.saturating_sub(began.elapsed())) {
+                Ok(line) => {
+                    self.stderr += &line;
+                    self.stderr.push('\n');
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => self.fail_to_end(),
+            }
+        }
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("our own child") {
                 break status;
             }
-            assert!(
-                began.elapsed() < TIMEOUT,
-                "does not end: {}\n{}",
-                wait_channels(self.child.id()),
-                self.stderr
-            );
-            // Threads read both outputs, so the program cannot block on a full pipe.
+            if began.elapsed() > TIMEOUT {
+                self.fail_to_end();
+            }
             sleep(Duration::from_millis(5));
         };
-        for line in &self.lines {
-            self.stderr += &line;
-            self.stderr.push('\n');
-        }
         let stdout = self.stdout.take().map(|thread| thread.join().expect("text"));
         let stderr = std::mem::take(&mut self.stderr);
         FinishedCommand { code: status.code(), stdout: stdout.unwrap_or_default(), stderr }
+    }
+
+    #[track_caller]
+    fn fail_to_end(&self) -> ! {
+        panic!("does not end: {}\n{}", wait_channels(self.child.id()), self.stderr)
     }
 }
 
