@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel, sync_channel};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 
@@ -78,6 +78,13 @@ impl RunningProgram {
         }
     }
 
+    /// Lets the program run on without the test, for one that waits for something other than lines.
+    pub fn run_freely(&mut self) {
+        let (sent, lines) = channel();
+        let held = std::mem::replace(&mut self.lines, lines);
+        spawn(move || held.into_iter().try_for_each(|line| sent.send(line)));
+    }
+
     /// Sends a signal: `HUP`, `INT`, `TERM` or `KILL`.
     pub fn send(&self, signal: &str) {
         let signal = match signal {
@@ -99,33 +106,27 @@ impl RunningProgram {
     #[track_caller]
     pub fn finish(mut self) -> FinishedCommand {
         let began = Instant::now();
-        loop {
-            match self.lines.recv_timeout(TIMEOUT.saturating_sub(began.elapsed())) {
-                Ok(line) => {
-                    self.stderr += &line;
-                    self.stderr.push('\n');
-                }
-                Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => self.fail_to_end(),
-            }
-        }
         let status = loop {
-            if let Some(status) = self.child.try_wait().expect("our own child") {
-                break status;
+            // Lines are read all along, since the program must not wait for its test any more.
+            match self.lines.recv_timeout(Duration::from_millis(5)) {
+                Ok(line) => self.stderr += &(line + "\n"),
+                Err(_) => {
+                    if let Some(status) = self.child.try_wait().expect("our own child") {
+                        break status;
+                    }
+                }
             }
             if began.elapsed() > TIMEOUT {
-                self.fail_to_end();
+                let threads = wait_channels(self.child.id());
+                panic!("does not end: {threads}\n{}", self.stderr);
             }
-            sleep(Duration::from_millis(5));
         };
+        for line in &self.lines {
+            self.stderr += &(line + "\n");
+        }
         let stdout = self.stdout.take().map(|thread| thread.join().expect("text"));
         let stderr = std::mem::take(&mut self.stderr);
         FinishedCommand { code: status.code(), stdout: stdout.unwrap_or_default(), stderr }
-    }
-
-    #[track_caller]
-    fn fail_to_end(&self) -> ! {
-        panic!("does not end: {}\n{}", wait_channels(self.child.id()), self.stderr)
     }
 }
 

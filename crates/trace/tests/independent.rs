@@ -394,6 +394,40 @@ fn zeroing_writes_move_no_data() {
 }
 
 #[test]
+fn a_request_that_the_device_returned_counts_once() {
+    let [first, second] = [(0, 1000), (64, 2000)].map(|(sector, issued)| Request {
+        queued: issued - 500,
+        issued,
+        done: issued + 700,
+        sector,
+        sectors: 64,
+        operation: Operation::Read,
+        device: DeviceNumber::new(7, 0),
+    });
+    let returned = [
+        // The driver returned this one before it took it: there is no earlier issue.
+        first.event(Action::Requeue, 900),
+        first.event(Action::Issue, 1000),
+        first.event(Action::Requeue, 1100),
+        first.event(Action::Issue, 1200),
+        first.event(Action::Complete, 1700),
+        second.event(Action::Issue, 2000),
+        second.event(Action::Requeue, 2100),
+        second.event(Action::Issue, 2200),
+        second.event(Action::Complete, 2700),
+    ];
+    let figures = digest(&returned).figures;
+    assert_eq!((figures.reads.requests, figures.requeues), (2, 3));
+    assert_eq!((figures.seeks, figures.sequential), (0, 1));
+    // The device had it from its last issue: for 500 ns, not 700.
+    assert!((499.0..510.0).contains(&figures.reads.issue_to_complete.mean_ns));
+    // Without completions the issues count, each request once.
+    let issued: Vec<RequestEvent> =
+        returned.into_iter().filter(|event| event.action != Action::Complete).collect();
+    assert_eq!(digest(&issued).figures.reads.requests, 2);
+}
+
+#[test]
 fn a_stored_trace_gives_the_figures_of_the_recording() {
     let mut entries = vec![TraceEntry::note(TraceEntry::BEGIN_NS, 0)];
     let mut requests = ten();

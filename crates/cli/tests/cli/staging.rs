@@ -97,6 +97,7 @@ fn results_of_a_killed_run_are_moved_by_the_next_command() {
     let options = ["--initial-dirs", "800", "--runs", "0", "--sync", "none"];
     let mut run = program.start(words(&dir, &options));
     let waiting = waiting_place(&run.wait_for("(store_staged)"));
+    run.run_freely();
     wait_for_task(&waiting, "initial create", "kernel-2");
     program.run(["list"]).ends_with(0);
     assert!(run.is_alive() && waiting.exists(), "a running one is left where it is");

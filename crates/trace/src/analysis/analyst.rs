@@ -272,6 +272,8 @@ impl TraceAnalyzer {
         let part = &mut self.part;
         part.events += 1;
         part.pass(event.time_ns, self.flight.depth());
+        // A request that the device returned is one request, in the order of its first issue.
+        let is_repeated = event.action == Action::Issue && self.flight.repeats_an_issue(event);
         match event.action {
             Action::Queue => {
                 self.flight.queue(event);
@@ -285,7 +287,9 @@ impl TraceAnalyzer {
                     kind.device.record(took);
                 }
                 part.depth_max = part.depth_max.max(self.flight.depth());
-                self.count_uncompleted(event, CountingEvent::Issue);
+                if !is_repeated {
+                    self.count_uncompleted(event, CountingEvent::Issue);
+                }
             }
             Action::Requeue => {
                 part.requeues += 1;
@@ -303,7 +307,9 @@ impl TraceAnalyzer {
             }
             Action::GetRequest | Action::Insert => {}
         }
-        self.place(event);
+        if !is_repeated {
+            self.place(event);
+        }
     }
 
     /// Removes requests whose completion was never reported from the queue depth.
