@@ -9,6 +9,7 @@ mod disk;
 mod error;
 mod event;
 mod own;
+mod returned;
 mod sink;
 
 pub use analysis::{
@@ -25,6 +26,7 @@ pub use event::{
     Action, DeviceNumber, Operation, RequestEvent, RequestFlags, TraceDevice, TraceEntry,
 };
 pub use own::{TraceReader, TraceWriter, is_trace};
+pub use returned::ReturnedRequests;
 pub use sink::EntrySink;
 
 /// Artifact kind of a [`TraceDigest`] as JSON, with the version of its format.

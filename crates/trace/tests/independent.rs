@@ -9,8 +9,9 @@
 use proptest::prelude::*;
 use treering_model::{Scope, Unit};
 use treering_trace::{
-    Action, CountingEvent, DeviceNumber, Operation, RequestEvent, RequestFlags, RequestOrder,
-    TraceAnalyzer, TraceDevice, TraceDigest, TraceEntry, TraceWindow, summarise,
+    Action, CountingEvent, DeviceNumber, DiskReplay, ModelledDisk, Operation, RequestEvent,
+    RequestFlags, RequestOrder, TraceAnalyzer, TraceDevice, TraceDigest, TraceEntry, TraceWindow,
+    summarise,
 };
 
 /// Request with the times of its submission, issue and completion.
@@ -421,6 +422,9 @@ fn a_request_that_the_device_returned_counts_once() {
     assert_eq!((figures.seeks, figures.sequential), (0, 1));
     // The device had it from its last issue: for 500 ns, not 700.
     assert!((499.0..510.0).contains(&figures.reads.issue_to_complete.mean_ns));
+    let mut replay = DiskReplay::new(&ModelledDisk::named("hdd-7200").unwrap());
+    returned.iter().for_each(|event| replay.entry(&TraceEntry::Event(*event)));
+    assert_eq!(replay.end()[0].requests, 2);
     // Without completions the issues count, each request once.
     let issued: Vec<RequestEvent> =
         returned.into_iter().filter(|event| event.action != Action::Complete).collect();

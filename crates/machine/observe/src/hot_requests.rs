@@ -1,7 +1,7 @@
 //! Device requests ordered by address, for attribution to files.
 
 use treering_stats::layout::HeatCells;
-use treering_trace::{Action, Operation, RequestEvent};
+use treering_trace::{Action, Operation, RequestEvent, ReturnedRequests};
 
 /// Limit of stored requests; further ones are only counted.
 const REQUESTS_MAX: usize = 1 << 22;
@@ -28,6 +28,7 @@ pub(crate) struct RequestLog {
     /// Quality of the event kind that the requests are taken from: issue over completion over
     /// queue.
     rank: u8,
+    returned: ReturnedRequests,
     longest: u64,
     pub(crate) last_ns: u64,
 }
@@ -46,6 +47,7 @@ const fn rank(action: Action) -> u8 {
 impl RequestLog {
     /// Adds an event of the filesystem's device; sectors before its beginning are ignored.
     pub(crate) fn event(&mut self, event: &RequestEvent, first_sector: u64) {
+        let is_repeated = self.returned.is_repeated_issue(event);
         let writes = match event.operation {
             Operation::Read => false,
             operation if operation.is_write() => true,
@@ -53,7 +55,7 @@ impl RequestLog {
         };
         let rank = rank(event.action);
         let Some(sector) = event.sector.checked_sub(first_sector) else { return };
-        if rank == 0 || rank < self.rank || event.bytes == 0 {
+        if is_repeated || rank == 0 || rank < self.rank || event.bytes == 0 {
             return;
         }
         if rank > self.rank {

@@ -13,6 +13,7 @@ use super::map::MapGrid;
 use super::tally::{LogHistogram, SeekCounts, SeekTracker, figures_of};
 use super::timeline::Timeline;
 use crate::event::{Action, DeviceNumber, Operation, RequestEvent, TraceDevice, TraceEntry};
+use crate::returned::ReturnedRequests;
 
 /// Number of devices that get a map; the requests of further devices count in the figures only.
 const MAPS_MAX: usize = 16;
@@ -33,6 +34,7 @@ const DEVICES_MAX: usize = 4096;
 pub struct TraceAnalyzer {
     devices: BTreeMap<DeviceNumber, TraceDevice>,
     flight: InFlightTable,
+    returned: ReturnedRequests,
     order: SeekTracker,
     /// Event that defines the request order: the best one seen so far.
     ordered_by: Option<RequestOrder>,
@@ -234,6 +236,7 @@ impl TraceAnalyzer {
         Self {
             devices: BTreeMap::new(),
             flight: InFlightTable::default(),
+            returned: ReturnedRequests::default(),
             order: SeekTracker::default(),
             ordered_by: None,
             part: PartCounters::begun(begin_ns),
@@ -273,7 +276,7 @@ impl TraceAnalyzer {
         part.events += 1;
         part.pass(event.time_ns, self.flight.depth());
         // A request that the device returned is one request, in the order of its first issue.
-        let is_repeated = event.action == Action::Issue && self.flight.repeats_an_issue(event);
+        let is_repeated = self.returned.is_repeated_issue(event);
         match event.action {
             Action::Queue => {
                 self.flight.queue(event);

@@ -38,8 +38,6 @@ pub(super) struct InFlightTable {
     /// Oldest issued request per start sector; later ones at the same sector are in `again`.
     issued: BTreeMap<RequestStart, IssuedRequest>,
     again: BTreeMap<RequestKey, IssuedRequest>,
-    /// Issued requests that the device returned to the queue, until they are issued again.
-    returned: BTreeSet<RequestStart>,
     queued: BTreeMap<RequestKey, QueuedBio>,
     /// Bios finished by a completion and their latencies; a reused buffer.
     answers: Vec<(RequestKey, u64)>,
@@ -218,17 +216,9 @@ impl InFlightTable {
         issue_times_ns
     }
 
-    /// Records that the device returned the request to the queue. A driver may also return one
-    /// that it has not taken, and so not issued.
+    /// Records that the device returned the request to the queue.
     pub(super) fn requeue(&mut self, event: &RequestEvent) {
-        if self.take(place(event)).is_some() && self.returned.len() < HELD_MAX {
-            self.returned.insert(place(event));
-        }
-    }
-
-    /// Reports whether this issue repeats that of a returned request; called once for each issue.
-    pub(super) fn repeats_an_issue(&mut self, event: &RequestEvent) -> bool {
-        self.returned.remove(&place(event))
+        let _perhaps_it_was_lost = self.take(place(event));
     }
 
     /// Records a completion. Returns the device latency in nanoseconds; `None` if the issue is
@@ -238,7 +228,6 @@ impl InFlightTable {
         if event.bytes > 0 {
             self.completes_bios(event.device);
         }
-        self.returned.remove(&place(event));
         let Some(issued) = self.take(place(event)) else {
             if self.early.len() >= EARLY_MAX {
                 self.early.clear();

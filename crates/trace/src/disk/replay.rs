@@ -11,6 +11,7 @@ use treering_model::ModelledSeconds;
 use super::head::DiskHead;
 use super::model::{DiskTransfer, ModelledDisk};
 use crate::event::{Action, DeviceNumber, Operation, RequestEvent, TraceEntry};
+use crate::returned::ReturnedRequests;
 
 /// Limit of queued requests; the oldest are served before others are added.
 const WAITING_MAX: usize = 65_536;
@@ -57,6 +58,7 @@ pub struct DiskReplay {
     /// issues.
     issued: BTreeMap<DeviceNumber, DeviceReplay>,
     queued: BTreeMap<DeviceNumber, DeviceReplay>,
+    returned: ReturnedRequests,
 }
 
 /// Requests of one device.
@@ -198,6 +200,7 @@ impl DiskReplay {
             names: BTreeMap::new(),
             issued: BTreeMap::new(),
             queued: BTreeMap::new(),
+            returned: ReturnedRequests::default(),
         }
     }
 
@@ -213,6 +216,9 @@ impl DiskReplay {
     }
 
     fn event(&mut self, event: &RequestEvent) {
+        if self.returned.is_repeated_issue(event) {
+            return;
+        }
         let is_request = event.operation.moves_data() && event.bytes > 0;
         let devices = match event.action {
             Action::Issue => &mut self.issued,
@@ -260,7 +266,7 @@ impl DiskReplay {
 
     /// Ends the replay; returns the cost per device, by device number.
     pub fn end(self) -> Vec<DiskCost> {
-        let Self { disks, names, mut issued, queued } = self;
+        let Self { disks, names, mut issued, queued, .. } = self;
         for (number, device) in queued {
             issued.entry(number).or_insert(device);
         }
