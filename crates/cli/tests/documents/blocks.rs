@@ -33,3 +33,27 @@ pub(crate) fn blocks(page: &str) -> Vec<Block> {
     }
     all
 }
+
+/// First block of a page with a treering command.
+pub(crate) fn first_example(page: &str) -> Option<Block> {
+    blocks(page).into_iter().find(|block| {
+        let commands = block.text.lines().map(|line| line.split('#').next().unwrap_or(line));
+        let mut words = commands.flat_map(str::split_whitespace);
+        words.any(|word| word == "treering" || word == "treering-mpi")
+    })
+}
+
+/// The plan that a page shows right above a block that runs `plan.toml`.
+pub(crate) fn plan_above(page: &str, block: &Block) -> Option<String> {
+    let above: Vec<&str> = page.lines().take(block.line - 1).collect();
+    let above = above.join("\n");
+    let (plan, rest) = above.rsplit_once("```toml\n")?.1.split_once("\n```")?;
+    (block.text.contains("plan.toml") && rest.trim() == "```sh").then(|| plan.to_owned())
+}
+
+#[test]
+fn the_first_example_is_the_first_block_with_a_command_of_treering() {
+    let page = "```sh\nmake build # of treering\n```\n```sh\nrun treering-mpi x\n```\n";
+    assert_eq!(first_example(page).map(|block| block.line), Some(5));
+    assert!(first_example("```sh\nmake\n```\n").is_none());
+}

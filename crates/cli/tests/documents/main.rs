@@ -1,8 +1,8 @@
 //! Runs every command of README.md and docs/ as printed, on an ext4 of 20 GB and with 8 GB of
 //! address space. Long commands are interrupted after some seconds, when they have been accepted
 //! and have begun their work. The exit code of each must be 0, or the one that the page or a table
-//! names, and its output of the format that was asked for. Commands that are not run as printed are
-//! listed in the tables, each with a reason.
+//! names, and its output of the format that was asked for. The first example of a page of use runs
+//! to its end. Commands that are not run as printed are listed in the tables, each with a reason.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod bisection;
@@ -20,16 +20,20 @@ use treering_testkit::{
     skip,
 };
 
-use blocks::{Block, blocks};
+use blocks::{Block, blocks, first_example, plan_above};
 use runs::{RECORDED, wrong_kinds};
-use tables::{EXITS, FIRST_EXAMPLES, INSTEAD, NEEDS, NOT_RUN, PREPARE, PREPARE_FOR, STUBS};
+use tables::{
+    EXITS, FIRST_EXAMPLES, FIRST_NOT_RUN, INSTEAD, NEEDS, NOT_RUN, PREPARE, PREPARE_FOR, STUBS,
+};
 
 /// Size of the filesystem mounted at /mnt, in MiB.
 const ROOM_MIB: u64 = 20_480;
 /// Seconds after which a command is interrupted; commands that write what a later one reads may
-/// take longer, so that they end by themselves under any load.
+/// take longer, so that they end by themselves under any load. Those of a first example, which have
+/// to end by themselves, are only interrupted where they hang.
 const SECONDS: u32 = 3;
 const SECONDS_TO_END: u32 = 60;
+const SECONDS_OF_FIRST: u32 = 3600;
 /// Commands that write such files or trials without running a workload, as patterns of the shell.
 const QUICK: &str = "age\\ profile|age\\ extract|dataset\\ *|delete\\ *|exclude\\ *|export\\ *|image\\ *\
      |import\\ *|include\\ *|label\\ *|layout\\ *|plan\\ *|report\\ *|store\\ *";
@@ -152,11 +156,18 @@ fn every_page_with_commands_is_tested() {
 #[test]
 fn every_table_entry_matches_a_page() {
     let top = root_of_project();
-    let all_commands: String = PAGES
-        .iter()
-        .flat_map(|page| blocks(&fs::read_to_string(top.join(page)).unwrap()))
-        .map(|block| block.text)
-        .collect();
+    let mut all_commands = String::new();
+    let mut later_commands = String::new();
+    for page in PAGES {
+        let text = fs::read_to_string(top.join(page)).unwrap();
+        let first = first_example(&text).filter(|_| is_of_use(page)).map(|block| block.line);
+        for block in blocks(&text) {
+            all_commands += &block.text;
+            if Some(block.line) != first {
+                later_commands += &block.text;
+            }
+        }
+    }
     for (what, _, reason) in INSTEAD {
         assert!(all_commands.contains(what), "no command has {what} ({reason}) any more");
     }
@@ -166,19 +177,37 @@ fn every_table_entry_matches_a_page() {
     for (page, _) in PREPARE_FOR {
         assert!(PAGES.contains(page), "{page} is prepared for, and not tested");
     }
-    for (what, reason) in NOT_RUN.iter().chain(NEEDS) {
+    for (what, reason) in NEEDS {
         assert!(all_commands.contains(what), "no command has {what} ({reason}) any more");
     }
+    for (what, reason) in NOT_RUN {
+        assert!(later_commands.contains(what), "no later block has {what} ({reason}) any more");
+    }
+    for (page, what, reason) in FIRST_NOT_RUN {
+        let text = fs::read_to_string(top.join(page)).unwrap();
+        let first = first_example(&text).unwrap_or_else(|| panic!("{page} has no example"));
+        assert!(first.text.contains(what), "{page} has no {what} ({reason}) at first: can it run?");
+    }
+}
+
+/// True for a page that says how treering is used; the others hold measurements.
+fn is_of_use(page: &str) -> bool {
+    !page.starts_with("docs/evidence/")
 }
 
 fn commands_work(page: &str) {
     require_root!();
     require_loop_fs!("ext4");
     let text = fs::read_to_string(root_of_project().join(page)).unwrap();
+    let first = if is_of_use(page) { first_example(&text) } else { None };
+    let is_first = |block: &Block| first.as_ref().is_some_and(|first| first.line == block.line);
+    let is_listed = |block: &Block| match is_first(block) {
+        true => FIRST_NOT_RUN.iter().any(|(one, _, _)| *one == page),
+        false => NOT_RUN.iter().any(|(what, _)| block.text.contains(what)),
+    };
     let blocks: Vec<Block> = blocks(&text)
         .into_iter()
-        .filter(|block| !NOT_RUN.iter().any(|(what, _)| block.text.contains(what)))
-        .filter(|block| can_run(page, block))
+        .filter(|block| !is_listed(block) && can_run(page, block))
         .collect();
     let filesystem = LoopFs::new("ext4", ROOM_MIB);
     let program = Program::new(env!("CARGO_BIN_EXE_treering"));
@@ -187,10 +216,13 @@ fn commands_work(page: &str) {
     fs::create_dir(&work).unwrap();
     FourLists::tiny().write_to(&work.join("DATASETS"));
     symlink(root_of_project().join("examples"), work.join("examples")).unwrap();
+    let own_plan = first.as_ref().and_then(|first| plan_above(&text, first));
+    fs::write(work.join("own.toml"), own_plan.unwrap_or_default()).unwrap();
     let own = PREPARE_FOR.iter().filter(|(one, _)| *one == page).map(|(_, text)| *text);
     let own: String = own.collect();
     let mut script = PREPARE.replace("# What a page alone needs stands here.\n", &own);
     for block in blocks {
+        let to_end = if is_first(&block) { "TO_END=1 " } else { "" };
         let mut text = block.text;
         for (from, to, _) in INSTEAD {
             text = text.replace(from, to);
@@ -198,7 +230,7 @@ fn commands_work(page: &str) {
         let file = tools.join(format!("line-{}.sh", block.line));
         fs::write(&file, with_exits(&text)).unwrap();
         let (name, line) = (file.display(), block.line);
-        script += &format!("sh -e {name} || echo \"{page}:{line}: exit $?\" >> $FAULTS\n");
+        script += &format!("{to_end}sh -e {name} || echo \"{page}:{line}: exit $?\" >> $FAULTS\n");
     }
     fs::write(tools.join("all.sh"), script).unwrap();
     let mut command = Command::new("unshare");
@@ -288,6 +320,7 @@ fn prepared(program: &Program) -> PathBuf {
          name=${{0##*/}}\n\
          real={real}/$name\n\
          case \"$1 $2\" in\n{QUICK}) limit={SECONDS_TO_END};; *) limit=${{LIMIT:-{SECONDS}}};; esac\n\
+         [ -z \"${{TO_END-}}\" ] || limit={SECONDS_OF_FIRST}\n\
          allowed=${{ENDS:-0}}\n\
          case \"$name $* \" in\n{exits}esac\n\
          # The links lead to this script instead of past it.\n\

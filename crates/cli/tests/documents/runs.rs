@@ -23,8 +23,8 @@ for word in "$@"; do
     before=$word
 done
 # A command that was interrupted ends as documented: 130, what the imitated tool ends with, or with
-# `trace` as the program does.
-if [ "$took" -ge "$limit" ]; then
+# `trace` as the program does. A first example is not to be interrupted.
+if [ "$took" -ge "$limit" ] && [ -z "${TO_END-}" ]; then
     case ${name#treering}${1-} in
         bonnie++*) allowed="$allowed 5";;
         fio*) allowed="$allowed 128";;
