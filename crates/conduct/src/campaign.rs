@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 
-use treering_lab::{EraseList, Lab, LabError};
+use treering_lab::{EraseList, FilesystemTemplate, Lab, LabError};
 use treering_model::{DeviceSpec, Variant};
 use treering_sys::StopFlag;
 
@@ -81,19 +81,23 @@ pub(crate) trait Runner {
 
 /// Conducts the measured rounds of a plan, then its observing rounds. The measured rounds end with
 /// the last one, or when the runner needs no more. The stop flag ends both. A target that cannot be
-/// prepared the first time ends the plan, since the plan itself is then wrong.
+/// prepared the first time ends the plan, since the plan itself is then wrong. `templates` has the
+/// filesystems of guests from an earlier run of the plan, by variant.
 ///
 /// # Errors
 /// When a device cannot be acquired, or the runner returns an error.
 pub(crate) fn conduct_plan<C: Runner + AgingRunner<Failure = <C as Runner>::Error>>(
     plan: &Plan,
-    lab: &Lab,
-    erasing: &EraseList,
+    (lab, erasing): (&Lab, &EraseList),
+    templates: Vec<(usize, FilesystemTemplate)>,
     runner: &mut C,
     stop: &StopFlag,
 ) -> Result<(), C::Error> {
     let variants: Vec<Variant> = plan.variants.iter().map(for_first_rank).collect();
     let mut devices = Devices::acquire(&variants, erasing, lab)?;
+    for (variant, template) in templates {
+        devices.adopt(&variants[variant], template);
+    }
     let ran = all_rounds((plan, &variants), &mut devices, runner, stop);
     let released = devices.release();
     ran?;

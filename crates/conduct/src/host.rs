@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use treering_engine::RunProgress;
 use treering_lab::{BootLoader, ContinuationUnit};
-use treering_model::{Caution, Cell, TrialId, TrialSink};
+use treering_model::{Artifact, Caution, Cell, TrialId, TrialSink};
 use treering_script::{Job, Workload};
 use treering_stats::StoppingRule;
 use treering_sys::StopFlag;
@@ -136,6 +136,22 @@ pub trait ResultStore {
     /// # Errors
     /// When the store cannot be read.
     fn parameters(&self, _trials: &[TrialId]) -> Result<Vec<Vec<(String, String)>>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// Value of this fact of each trial that has it, in any order.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn facts(&self, _name: &str) -> Result<Vec<(TrialId, String)>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// Artifacts of this kind from all trials, oldest trial first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn artifacts(&self, _kind: &str) -> Result<Vec<(TrialId, Artifact)>, Failure> {
         Ok(Vec::new())
     }
 

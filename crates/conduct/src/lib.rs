@@ -55,4 +55,5 @@ pub use kernels::{
 pub use messages::{say_left_behind, warn_of_plan};
 pub use rank_group::{Connection, LaunchedRank, RankProcess, Ranks, serve_launched, together};
 pub use shell::quoted;
+pub use stage::TEMPLATE_ARTIFACT;
 pub use trial::beginning::beginning;

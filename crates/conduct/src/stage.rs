@@ -14,7 +14,7 @@ use treering_lab::{
 };
 use treering_model::filesystems::is_in_memory;
 use treering_model::{
-    Caution, CautionCode, DeviceSpec, Fact, Layer, Metric, SecondDevice, Variant,
+    Artifact, Caution, CautionCode, DeviceSpec, Fact, Layer, Metric, SecondDevice, Variant,
 };
 use treering_sys::StopFlag;
 
@@ -29,6 +29,9 @@ pub(crate) const IMAGE_FACT: &str = "image.fingerprint";
 /// Facts with the name and the recipe of the saved image from which a trial started.
 const IMAGE_NAME_FACT: &str = "image.name";
 const IMAGE_RECIPE_FACT: &str = "image.recipe";
+/// Kind of the artifact with the packed template of a filesystem, and the version of its format.
+pub const TEMPLATE_ARTIFACT: &str = "filesystem_template";
+pub(crate) const TEMPLATE_VERSION: u32 = 1;
 /// Work directory of trials, in the root of the filesystem.
 pub(crate) const WORK: &str = "treering-work";
 
@@ -47,6 +50,8 @@ pub(crate) struct Devices<'l> {
     /// Templates of the filesystems for guests, one per recipe; `None` if the template cannot be
     /// stored.
     patterns: HashMap<Recipe, Option<FilesystemTemplate>>,
+    /// Template that the next trial records.
+    unrecorded: Option<Artifact>,
     /// Saved images by name and device, each read once.
     saved: HashMap<(String, DeviceSpec), (SavedImage, FilesystemTemplate)>,
 }
@@ -68,7 +73,8 @@ impl<'l> Devices<'l> {
             }
         }
         let (held, patterns, saved) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let mut devices = Self { lab, erasing: erasing.clone(), held, patterns, saved };
+        let unrecorded = None;
+        let mut devices = Self { lab, erasing: erasing.clone(), held, patterns, unrecorded, saved };
         for variant in variants {
             if let Entry::Vacant(place) = devices.held.entry(key(variant)) {
                 place.insert(LabDevice::acquire_first(variant, erasing, lab)?);
@@ -118,7 +124,7 @@ impl<'l> Devices<'l> {
             (None, None) => (device.format(&variant.filesystem, &variant.mkfs)?, Vec::new()),
         };
         if variant.guest.is_some() {
-            return Self::formatted_for_guest(variant, volume, (cautions, image));
+            return self.formatted_for_guest(variant, volume, (cautions, image));
         }
         let waits = is_below && layers.iter().any(Layer::is_above_filesystem);
         let mut mounted = volume.mount(&variant.mount)?;
@@ -135,18 +141,30 @@ impl<'l> Devices<'l> {
         let (dropped, found) = settle_and_drop_caches(&mounted, conditions, stop)?;
         cautions.extend(found);
         let mut facts = facts(variant, mounted.format_record(), mounted.device());
-        facts.extend(image);
-        facts.push(dropped);
+        facts.extend(image.into_iter().chain([dropped]));
         if let Some(in_force) = &mut in_force {
             in_force.limit()?;
         }
         let place = RefCell::new(Place::Mounted(Box::new(mounted)));
-        let settings = RefCell::new(in_force);
-        let uncovered = waits.then(|| variant.clone());
+        let (settings, uncovered) = (RefCell::new(in_force), waits.then(|| variant.clone()));
         let metrics = aged.map(|aged| aged.metrics.clone()).unwrap_or_default();
-        let second_key = second_key(variant);
-        let key = key(variant);
-        Ok(Stage { settings, place, uncovered, key, second_key, cautions, facts, metrics })
+        let (key, second_key) = (key(variant), second_key(variant));
+        Ok(Stage {
+            settings,
+            place,
+            uncovered,
+            key,
+            second_key,
+            cautions,
+            facts,
+            metrics,
+            template: None,
+        })
+    }
+
+    /// Uses a template of an earlier run of the plan for the guests of a variant.
+    pub(crate) fn adopt(&mut self, variant: &Variant, template: FilesystemTemplate) {
+        self.patterns.insert(recipe(variant), Some(template));
     }
 
     /// Takes the devices of a variant, which [`Devices::clear`] puts back. A device that was lost
@@ -172,6 +190,7 @@ impl<'l> Devices<'l> {
 
     /// Makes the stage of a formatted filesystem that a guest mounts.
     fn formatted_for_guest(
+        &mut self,
         variant: &Variant,
         volume: Volume,
         (cautions, image): (Vec<Caution>, Vec<Fact>),
@@ -193,6 +212,7 @@ impl<'l> Devices<'l> {
             cautions,
             facts,
             metrics: Vec::new(),
+            template: self.unrecorded.take(),
         })
     }
 
@@ -213,6 +233,7 @@ impl<'l> Devices<'l> {
             cautions,
             facts,
             metrics: Vec::new(),
+            template: None,
         })
     }
 
@@ -223,9 +244,7 @@ impl<'l> Devices<'l> {
         variant: &Variant,
         device: LabDevice,
     ) -> Result<(Volume, Vec<Fact>), LabError> {
-        let second = variant.settings.second_device.clone();
-        let recipe =
-            (variant.device.clone(), second, variant.filesystem.clone(), variant.mkfs.clone());
+        let recipe = recipe(variant);
         let of =
             |pattern: &FilesystemTemplate| vec![fact(IMAGE_FACT, pattern.fingerprint().to_owned())];
         match self.patterns.get(&recipe) {
@@ -239,6 +258,7 @@ impl<'l> Devices<'l> {
                 // Without `O_TMPFILE` no template can be stored: mkfs runs for each trial.
                 let pattern = volume.template().ok().flatten();
                 let image = pattern.as_ref().map(of).unwrap_or_default();
+                self.unrecorded = pattern.as_ref().and_then(template_artifact);
                 self.patterns.insert(recipe, pattern);
                 Ok((volume, image))
             }
@@ -329,6 +349,8 @@ pub(crate) struct Stage {
     pub(crate) facts: Vec<Fact>,
     /// Metrics of the aged filesystem from which the trial starts.
     pub(crate) metrics: Vec<Metric>,
+    /// Template made for this cell, from which a resumed plan makes the same filesystem.
+    pub(crate) template: Option<Artifact>,
 }
 
 impl Stage {
@@ -471,6 +493,17 @@ fn lost_target() -> LabError {
 
 fn nodes(device: &LabDevice) -> Vec<PathBuf> {
     device.members().into_iter().map(|member| member.node).collect()
+}
+
+pub(crate) fn recipe(variant: &Variant) -> Recipe {
+    let second = variant.settings.second_device.clone();
+    (variant.device.clone(), second, variant.filesystem.clone(), variant.mkfs.clone())
+}
+
+/// Artifact with a packed template; `None` for one that is too large.
+fn template_artifact(template: &FilesystemTemplate) -> Option<Artifact> {
+    let packed = template.packed().ok().flatten()?;
+    Artifact::new(TEMPLATE_ARTIFACT, TEMPLATE_VERSION, &packed).ok()
 }
 
 fn key(variant: &Variant) -> Key {

@@ -11,7 +11,7 @@ use treering_conduct::{
     WarmUpTrial,
 };
 use treering_model::{
-    Accelerator, AnnotationKind, Caution, Ending, GuestSpec, Trial, TrialId, TrialSink,
+    Accelerator, AnnotationKind, Artifact, Caution, Ending, GuestSpec, Trial, TrialId, TrialSink,
 };
 use treering_store::{Filter, LoadDetail, Store, TrialState, TrialSummary};
 
@@ -152,6 +152,17 @@ impl ResultStore for PlanStore<'_> {
         let Some(store) = self.place.open_to_read()? else { return Ok(Vec::new()) };
         let trials = store.load_with_facts(trials, &[]).map_err(|error| failure(&error))?;
         Ok(trials.into_iter().map(|trial| trial.beginning.parameters).collect())
+    }
+
+    fn facts(&self, name: &str) -> Result<Vec<(TrialId, String)>, Failure> {
+        let Some(store) = self.place.open_to_read()? else { return Ok(Vec::new()) };
+        let facts = store.facts(&[name]).map_err(|error| failure(&error))?;
+        Ok(facts.into_iter().map(|(trial, fact)| (trial, fact.value)).collect())
+    }
+
+    fn artifacts(&self, kind: &str) -> Result<Vec<(TrialId, Artifact)>, Failure> {
+        let Some(store) = self.place.open_to_read()? else { return Ok(Vec::new()) };
+        store.artifacts_of_kind(kind).map_err(|error| failure(&error))
     }
 
     fn earlier(&self, workload: &str, limit: usize) -> Result<Vec<EarlierTrial>, Failure> {

@@ -304,3 +304,46 @@ fn a_program_with_libraries_is_refused_before_the_first_trial() {
         assert!(!store.exists());
     }
 }
+
+#[test]
+fn a_resumed_plan_boots_its_guests_from_the_same_filesystem() {
+    let Some((program, kernels)) = prepared() else { return };
+    let _alone = only_release();
+    let place = temp_dir();
+    let (file, store) = (place.path().join("plan.toml"), place.path().join("results.db"));
+    let second = format!(
+        "[[variant]]\nkernel = \"{}\"\nname = \"again\"\nfilesystem = \"ext4\"\n[[job]]",
+        kernels[0].display()
+    );
+    let plan = impatient_plan(&kernels[0], 2, 10).replace("timeout = 20", "timeout = 180");
+    fs::write(&file, plan.replace("[[job]]", &second)).unwrap();
+    let command = |more: &[&str]| {
+        let mut command = program.command(["compare", "--store"]);
+        command.arg(&store).args(more).arg(&file);
+        command
+    };
+    // It is killed in a trial after the first, and interrupted in the one after that.
+    for (signal, more) in [("KILL", &[][..]), ("INT", &["--resume"][..])] {
+        let before = if store.exists() { completed(&trials(&store)) } else { 0 };
+        let mut command = command(more);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut running = command.spawn().unwrap();
+        while !store.exists() || completed(&trials(&store)) == before {
+            assert!(running.try_wait().unwrap().is_none(), "it ended too early");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let id = running.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+        running.wait().unwrap();
+    }
+    let ran = FinishedCommand::run(&mut command(&["--resume"])).ends_with(0);
+    assert!(!ran.stderr.contains("cannot be made again"), "{ran}");
+    let kept = trials(&store);
+    assert!(completed(&kept) >= 3, "{ran}");
+    let images: Vec<_> = kept
+        .iter()
+        .filter_map(|trial| Some((fact(trial, "image.fingerprint")?, fact(trial, "mkfs.output"))))
+        .collect();
+    assert!(images.len() >= 3 && images.iter().all(|image| *image == images[0]), "{images:?}");
+    nothing_stays(&program);
+}

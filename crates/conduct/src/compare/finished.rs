@@ -20,6 +20,8 @@ pub(crate) struct FinishedCells {
     pub(crate) reserved: Option<TrialId>,
     /// Finished cells and their trials.
     pub(crate) done: BTreeMap<PlannedCell, TrialId>,
+    /// All trials of the campaign so far, oldest first, with the index of their variant.
+    pub(crate) trials: Vec<(TrialId, usize)>,
 }
 
 impl FinishedCells {
@@ -32,7 +34,8 @@ impl FinishedCells {
         wanted: Option<TrialId>,
     ) -> Result<Self, Failure> {
         let digest = plan.digest();
-        let mut ledger = Self { digest, campaign: None, reserved: None, done: BTreeMap::new() };
+        let (done, trials) = (BTreeMap::new(), Vec::new());
+        let mut ledger = Self { digest, campaign: None, reserved: None, done, trials };
         let mut cells = store.cells(&plan.name, options.resume)?;
         cells.retain(|stored| stored.cell.digest == ledger.digest);
         if let Some(wanted) = wanted
@@ -66,6 +69,7 @@ impl FinishedCells {
             }
             ledger.campaign = Some(campaign);
             ledger.done = done;
+            ledger.trials = trials_of(plan, campaign, &cells);
         } else if done.len() < total && options.point.is_none() {
             host.say(&format!(
                 "an earlier run of this plan has {} of {total} trials; --resume would continue it",
@@ -140,6 +144,14 @@ fn finished_cells(
     }
     failed.retain(|cell| !kept.contains_key(cell));
     (kept, failed.len())
+}
+
+/// All trials of a campaign, oldest first, with the index of their variant.
+fn trials_of(plan: &Plan, campaign: TrialId, cells: &[StoredCell]) -> Vec<(TrialId, usize)> {
+    let of_campaign = cells.iter().rev().filter(|stored| stored.cell.campaign == campaign);
+    let trials = of_campaign
+        .filter_map(|stored| Some((stored.trial, planned_cell(plan, &stored.cell)?.variant)));
+    trials.collect()
 }
 
 /// Drops observing trials whose recording options differ from those of the plan.

@@ -2,6 +2,7 @@
 //! sends the events; the host stores and displays them.
 
 mod extras;
+mod templates;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -21,12 +22,14 @@ use treering_observe::HostWatch;
 use treering_sys::StopFlag;
 
 use self::extras::{Emulators, Kernels, Programs, files, refuse_programs};
+pub(super) use self::templates::kept_templates;
 use super::guest_files::{mkfs_programs, options};
 use super::relay::Relay;
 use crate::failure::{Failure, FailureKind};
 use crate::handed::HandedTrial;
 use crate::host::{Host, PlanOptions};
 use crate::kernels::{commit_of, refuse_commits};
+use crate::stage::Stage;
 
 /// Time limit of a trial in a guest.
 const TRIAL_LIMIT: Duration = Duration::from_secs(4 * 3600);
@@ -317,13 +320,14 @@ impl<'a> Guests<'a> {
         (key, planned): (Key, &PlannedJob),
         mut trial: HandedTrial,
         beginning: TrialHeader,
-        (disks, stop): (&[PathBuf], &StopFlag),
+        (stage, stop): (&Stage, &StopFlag),
         sink: &mut dyn TrialSink,
     ) -> Result<Ending, Failure> {
         let variant = &self.plan.variants[key.0];
         let Some(spec) = &variant.guest else {
             return Err(Failure::new(FailureKind::Bug, "a trial in a guest without a guest"));
         };
+        let disks = stage.disks();
         trial.facts.extend(self.facts(spec)?);
         let root = spec.root.as_deref();
         trial.options = options(planned, self.options, root, self.architecture)?.0;
@@ -345,7 +349,7 @@ impl<'a> Guests<'a> {
             trial: serde_json::to_value(trial).map_err(failed)?,
         };
         let mut relay = Relay::new(beginning, sink);
-        let boot = self.boot(key, spec, self.accelerator, disks);
+        let boot = self.boot(key, spec, self.accelerator, &disks);
         let host = HostWatch::begin();
         let boots = self.boots(&variant.name, &boot, &job, stop, &mut relay)?;
         // Load on the host prolongs the waits of a guest that counts instructions, too.
@@ -364,6 +368,7 @@ impl<'a> Guests<'a> {
         host_findings
             .artifacts
             .extend((1..).zip(kept).filter_map(|(number, boot)| console(number, boot)));
+        host_findings.artifacts.extend(stage.template.clone());
         let (ending, console) = match boot.end.clone() {
             GuestEnd::Interrupted { .. } => (Ending::Interrupted, String::new()),
             GuestEnd::Refused { why } => {

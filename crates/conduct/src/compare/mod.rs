@@ -152,7 +152,8 @@ pub fn run_plan(
         runner.announce()?;
         let erasing = EraseList::new(options.erase.iter().cloned());
         let lab = lab.clone().for_plan(identity);
-        let conducted = conduct_plan(plan, &lab, &erasing, &mut runner, stop);
+        let templates = runner.kept_templates(&lab)?;
+        let conducted = conduct_plan(plan, (&lab, &erasing), templates, &mut runner, stop);
         if let Some((variant, why)) = runner.given_up() {
             return Ok(PlanEnd::GivenUp { variant, why });
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use treering_engine::RunProgress;
-use treering_lab::{LabError, find_leftovers, remove_leftovers};
+use treering_lab::{FilesystemTemplate, Lab, LabError, find_leftovers, remove_leftovers};
 use treering_model::{
     Cell, CellRole, DeviceSpec, Ending, Fact, PLAN_FACT, TrialEvent, TrialHeader, TrialId,
     TrialSink,
@@ -20,7 +20,7 @@ use super::finished::FinishedCells;
 use super::following::StoppingMonitor;
 use super::forecast::{Forecast, duration, expected_cells, planned_cells};
 use super::giving_up::FailureJudge;
-use super::guests::Guests;
+use super::guests::{Guests, kept_templates};
 use super::launches::{Launches, dir_of_all};
 use super::plan_facts::plan_facts;
 use super::reboots::{BootOutcome, Rebooting};
@@ -125,6 +125,20 @@ impl<'a> Runner<'a> {
             warn_of_plan(self.plan, self.host);
         }
         Ok(())
+    }
+
+    /// Filesystems from which the earlier trials in guests started, by variant. The user is told
+    /// of each that is gone.
+    pub(crate) fn kept_templates(
+        &self,
+        lab: &Lab,
+    ) -> Result<Vec<(usize, FilesystemTemplate)>, Failure> {
+        if self.guests.is_none() {
+            return Ok(Vec::new());
+        }
+        let (kept, notes) = kept_templates(self.plan, &self.finished.trials, self.store, lab)?;
+        notes.iter().for_each(|note| self.host.say(note));
+        Ok(kept)
     }
 
     /// Number of rounds of a resumed campaign that has nothing left to run; `None` otherwise.
@@ -265,7 +279,7 @@ impl<'a> Runner<'a> {
                 ));
             };
             let job = ((planned.variant, planned.job), runner.job(planned));
-            guests.run(job, handed, beginning, (&stage.disks(), runner.stop), sink)
+            guests.run(job, handed, beginning, (stage, runner.stop), sink)
         })
     }
 

@@ -29,6 +29,7 @@ mod remounting;
 mod scratch;
 mod settings;
 mod staged;
+mod template;
 mod tools;
 mod trees;
 mod unmounted;
@@ -66,8 +67,9 @@ pub use staged::{
     HeldDirectory, HeldDirectoryError, STAGED_STORE, StagedFile, StagingError,
     own_staging_directory, remove_staged_files, staged_files, staged_prefix,
 };
+pub use template::{FilesystemTemplate, FormatRecord, PackedTemplate};
 pub use trees::{LeftoverTrees, RunTree, SparedTree, find_leftovers, remove_leftovers};
 pub use unmounted::options_in_force;
 pub use view::{ReadOnlyView, ViewKind, is_image};
-pub use volume::{FilesystemTemplate, FormatRecord, MountRecord, MountedVolume, Volume};
+pub use volume::{MountRecord, MountedVolume, Volume};
 pub use workplace::OwnedDirectory;

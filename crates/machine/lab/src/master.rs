@@ -11,8 +11,8 @@ use rustix::fs::{OFlags, SeekFrom, copy_file_range, seek};
 use rustix::io::Errno;
 use treering_model::Fingerprint;
 
-/// Read size, in bytes.
-const PIECE_BYTES: usize = 1 << 20;
+/// Size of a piece, the unit in which zeros are left out.
+pub(crate) const PIECE_BYTES: usize = 64 << 10;
 
 /// Copy of the content of an image.
 #[derive(Debug)]
@@ -48,21 +48,35 @@ impl MasterImage {
         copy(&self.file, image)
     }
 
-    /// Adds all non-zero data, with offsets, to a fingerprint.
+    /// Adds all non-zero data, with offsets, to a fingerprint. Equal bytes have the same one,
+    /// wherever the host has holes.
     pub(crate) fn print(&self, print: &mut Fingerprint) -> io::Result<()> {
+        self.each_piece(&mut |place, piece| {
+            print.add(&place.to_le_bytes());
+            print.add(piece);
+            Ok(())
+        })
+    }
+
+    /// Passes all pieces with data to `each`, in order of their offsets, which are multiples of
+    /// [`PIECE_BYTES`].
+    pub(crate) fn each_piece(
+        &self,
+        each: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let bytes = self.file.metadata()?.len();
         let mut piece = vec![0; PIECE_BYTES];
         let mut from = 0;
         while let Some((begin, end)) = next_data(&self.file, from)? {
-            from = begin;
+            from = begin - begin % PIECE_BYTES as u64;
             while from < end {
-                let length = usize::try_from(end - from).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
-                self.file.read_exact_at(&mut piece[..length], from)?;
-                // Zeros do not count, since some hosts store them and others do not.
-                if piece[..length].iter().any(|byte| *byte != 0) {
-                    print.add(&from.to_le_bytes());
-                    print.add(&piece[..length]);
+                let left = usize::try_from(bytes - from).unwrap_or(PIECE_BYTES);
+                let piece = &mut piece[..left.min(PIECE_BYTES)];
+                self.file.read_exact_at(piece, from)?;
+                if piece.iter().any(|byte| *byte != 0) {
+                    each(from, piece)?;
                 }
-                from += length as u64;
+                from += piece.len() as u64;
             }
         }
         Ok(())

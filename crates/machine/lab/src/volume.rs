@@ -9,7 +9,6 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use treering_model::filesystems::Filesystem;
-use treering_model::{DeviceSpec, Fingerprint};
 use treering_sys::{MountOptions, MountTable, explain_mount, mount};
 
 use crate::aged::SavedImage;
@@ -21,25 +20,14 @@ use crate::error::unfit;
 use crate::filesystems::{MkfsRequest, arguments, mount_options, with_journal};
 use crate::layers::OverlayMount;
 use crate::machine::DeviceNumber;
-use crate::master::MasterImage;
 use crate::register::{OwnedRecord, RecordId, ResourceKind, mounted_line};
 use crate::release::{ExpectedMount, free_mount};
+use crate::template::{FilesystemTemplate, FormatRecord};
 use crate::tools::{self, ToolRun};
 use crate::{DeviceError, Lab, LabError};
 
 /// Filesystem label on devices formatted by treering.
 const LABEL: &str = "treering";
-
-/// Record of a run of mkfs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FormatRecord {
-    /// Command line of mkfs, one element per argument; empty when nothing was run.
-    pub command: Vec<String>,
-    /// Standard output and standard error.
-    pub output: String,
-    /// Version of mkfs, if it prints one.
-    pub tool_version: Option<String>,
-}
 
 /// Mount parameters, as the kernel reports them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,47 +139,6 @@ impl LabDevice {
     }
 }
 
-/// Master copy of a fresh filesystem, from which later trials start.
-#[derive(Debug)]
-pub struct FilesystemTemplate {
-    filesystem: &'static Filesystem,
-    record: FormatRecord,
-    masters: Vec<MasterImage>,
-    fingerprint: String,
-}
-
-impl FilesystemTemplate {
-    /// Prepares a saved image for the devices of a variant. For loop devices the image is read once
-    /// and kept as a nameless file among the lab's images; for block devices it is read each time.
-    ///
-    /// # Errors
-    /// When the image is damaged, the checker of its filesystem is missing, or the space does not
-    /// suffice.
-    pub fn from_saved(
-        image: &SavedImage,
-        device: &DeviceSpec,
-        lab: &Lab,
-    ) -> Result<Self, LabError> {
-        let masters = match device {
-            DeviceSpec::Loop { directory, .. } => {
-                vec![image.master(&lab.images(directory.as_deref())?)?]
-            }
-            DeviceSpec::Block { .. } => Vec::new(),
-            DeviceSpec::Directory { .. } => {
-                return Err(unfit("a saved image is restored to a device".to_owned()));
-            }
-        };
-        let (filesystem, record) = (image.filesystem(), FormatRecord::default());
-        let fingerprint = image.record.fingerprint.clone();
-        Ok(Self { filesystem, record, masters, fingerprint })
-    }
-
-    /// Fingerprint of all bytes: 16 hexadecimal digits, or the 32 of a saved image.
-    pub fn fingerprint(&self) -> &str {
-        &self.fingerprint
-    }
-}
-
 impl LabDevice {
     /// Restores a fresh filesystem to the images: the same bytes at the same offsets. If the host
     /// cannot empty the images, mkfs is run again with these options, and the second value is
@@ -248,13 +195,10 @@ impl Volume {
     pub fn template(&self) -> Result<Option<FilesystemTemplate>, LabError> {
         let Some(filesystem) = self.filesystem else { return Ok(None) };
         let masters = self.device.master_copy()?;
-        let mut print = Fingerprint::new();
-        for master in &masters {
-            master.print(&mut print).map_err(LabError::io("cannot read a copy of", LABEL))?;
+        if masters.is_empty() {
+            return Ok(None);
         }
-        let (record, fingerprint) = (self.record.clone(), print.text());
-        let is_on_images = !masters.is_empty();
-        Ok(is_on_images.then(|| FilesystemTemplate { filesystem, record, masters, fingerprint }))
+        FilesystemTemplate::new(filesystem, self.record.clone(), masters).map(Some)
     }
 
     /// Record of the mkfs run.

@@ -39,6 +39,9 @@ pub(crate) const CAUTIONS: &str =
     "SELECT code, message FROM cautions WHERE trial = ?1 ORDER BY seq";
 pub(crate) const ARTIFACTS: &str = "SELECT kind, version, phase, name, bytes, body FROM artifacts \
     WHERE trial = ?1 ORDER BY seq";
+const ARTIFACTS_OF_KIND: &str = "SELECT t.id, a.kind, a.version, a.phase, a.name, a.bytes, a.body \
+    FROM artifacts a JOIN trials t ON t.trial = a.trial WHERE a.kind = ?1 \
+    ORDER BY a.trial, a.seq";
 const COUNTERS: &str = "SELECT seq, bytes, body FROM counters WHERE trial = ?1 ORDER BY seq";
 pub(crate) const ENDING: &str = "SELECT why, ending, wall_ns FROM endings WHERE trial = ?1";
 
@@ -85,6 +88,20 @@ impl Store {
         self.rows(&query, rusqlite::params_from_iter(names), "facts", |fields| {
             let trial = fields.word(|text| text.parse().ok())?;
             Ok((trial, Fact { name: fields.text()?, value: fields.text()? }))
+        })
+    }
+
+    /// Artifacts of this kind from all trials, oldest trial first.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or has invalid contents.
+    pub fn artifacts_of_kind(&self, kind: &str) -> Result<Vec<(TrialId, Artifact)>, StoreError> {
+        if self.version() < Version::WITH_ARTIFACTS {
+            return Ok(Vec::new());
+        }
+        self.rows(ARTIFACTS_OF_KIND, [kind], "artifacts", |fields| {
+            let trial = fields.word(|text| text.parse().ok())?;
+            Ok((trial, artifact(fields)?))
         })
     }
 

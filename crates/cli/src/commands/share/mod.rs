@@ -12,8 +12,9 @@ pub(super) use self::pack::run as pack;
 pub(super) use self::repeat::run as repeat;
 use crate::places;
 
-/// Kinds of artifacts that are packed only on request, since they are by far the largest.
-const TRACES: &[&str] = &[treering_trace::ARTIFACT_KIND];
+/// Kinds of artifacts that are packed only on request: traces are by far the largest, and the
+/// template of a filesystem has identifiers of it.
+const TRACES: &[&str] = &[treering_trace::ARTIFACT_KIND, treering_conduct::TEMPLATE_ARTIFACT];
 
 /// Environment variables that contain the user's name, or end with it.
 const USER_VARIABLES: [&str; 4] = ["USER", "LOGNAME", "SUDO_USER", "HOME"];

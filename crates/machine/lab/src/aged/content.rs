@@ -5,8 +5,8 @@ use std::io::{self, Read, Write};
 
 use xxhash_rust::xxh3::Xxh3;
 
-/// Size of a piece, the unit in which zeros are left out.
-pub(super) const PIECE_BYTES: usize = 64 << 10;
+use crate::master::PIECE_BYTES;
+
 /// Compression level. A fast one suffices, since random data does not shrink at any level.
 const LEVEL: i32 = 1;
 /// First bytes of each content file.
@@ -16,11 +16,11 @@ const END: u64 = u64::MAX;
 
 /// Fingerprint and size of an image's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ContentDigest {
+pub(crate) struct ContentDigest {
     /// XXH3 with 128 bits over the offsets and bytes of all pieces, in hexadecimal digits.
-    pub(super) fingerprint: String,
+    pub(crate) fingerprint: String,
     /// Total bytes of all pieces.
-    pub(super) data_bytes: u64,
+    pub(crate) data_bytes: u64,
 }
 
 #[derive(Default)]
@@ -43,13 +43,13 @@ impl DigestBuilder {
 }
 
 /// Writer of a content file; pieces are added in order of their offsets.
-pub(super) struct ContentPacker<W: Write> {
+pub(crate) struct ContentPacker<W: Write> {
     out: zstd::Encoder<'static, W>,
     digest: DigestBuilder,
 }
 
 impl<W: Write> ContentPacker<W> {
-    pub(super) fn begin(mut out: W) -> io::Result<Self> {
+    pub(crate) fn begin(mut out: W) -> io::Result<Self> {
         out.write_all(MAGIC)?;
         let mut out = zstd::Encoder::new(out, LEVEL)?;
         out.include_checksum(true)?;
@@ -57,7 +57,7 @@ impl<W: Write> ContentPacker<W> {
     }
 
     /// Adds a piece of at most [`PIECE_BYTES`], unless it is all zeros.
-    pub(super) fn add(&mut self, place: u64, piece: &[u8]) -> io::Result<()> {
+    pub(crate) fn add(&mut self, place: u64, piece: &[u8]) -> io::Result<()> {
         if piece.iter().all(|byte| *byte == 0) {
             return Ok(());
         }
@@ -66,7 +66,7 @@ impl<W: Write> ContentPacker<W> {
         self.out.write_all(piece)
     }
 
-    pub(super) fn finish(mut self) -> io::Result<(W, ContentDigest)> {
+    pub(crate) fn finish(mut self) -> io::Result<(W, ContentDigest)> {
         self.header(END, 0)?;
         Ok((self.out.finish()?, self.digest.done()))
     }
@@ -83,7 +83,7 @@ impl<W: Write> ContentPacker<W> {
 /// # Errors
 /// `InvalidData` if the file is malformed or its device is larger; otherwise the errors of reading
 /// and of `each`.
-pub(super) fn unpack(
+pub(crate) fn unpack(
     mut from: impl Read,
     device_bytes: u64,
     each: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>,

@@ -11,6 +11,7 @@ mod library;
 mod onto_device;
 mod saving;
 
+pub(crate) use content::{ContentPacker, unpack};
 pub(crate) use library::UnfinishedImage;
 pub use library::{ImageLibrary, NewImage, SavedImage};
 pub use saving::AgedTarget;

@@ -16,10 +16,11 @@ use treering_sys::{
 };
 
 use super::check;
-use super::content::{ContentPacker, PIECE_BYTES};
+use super::content::ContentPacker;
 use super::library::{ImageLibrary, NewImage};
 use crate::error::unfit;
 use crate::machine::block_number;
+use crate::master::PIECE_BYTES;
 use crate::remounting::{refuse_parts, refuse_used};
 use crate::unmounted::{TemporaryUnmount, options_in_force};
 use crate::view::ReadOnlyView;
