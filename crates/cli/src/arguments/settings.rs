@@ -111,11 +111,20 @@ pub(crate) fn settings_of_words(
                 format!("`{word}` is an option of `treering run`, not of a comparison")
             }
             (None, Some(meant)) => format!("did you mean `--{meant}`?"),
+            (None, None) if unknown.is_some_and(is_workload) => {
+                let name = unknown.unwrap_or_default();
+                format!("the workload goes before the `--`: --workload {name} -- OPTIONS")
+            }
             (None, None) => "workload options follow `--`, as for `treering run`".to_owned(),
         };
         crate::failure::Failure::new(crate::failure::Kind::Usage, first).hint(hint)
     })?;
     Ok(settings(specs, &matches))
+}
+
+/// True if the word is the name of a workload.
+fn is_workload(word: &str) -> bool {
+    treering_registry::workloads().iter().any(|workload| workload.manifest().name == word)
 }
 
 /// True if the word is an option of `treering run`, and no option of workloads.

@@ -111,6 +111,16 @@ fn a_directory_without_its_option_is_refused_with_the_option() {
     assert!(native.stderr.contains("lists is a directory, which goes with --dir DIR"), "{native}");
     let two = program.run(["compare", "lists", "lists"]).ends_with(2);
     assert!(two.stderr.contains("lists is a directory, which goes with --directories"), "{two}");
+    for (words, tip) in [
+        (&["--directories", "a", "b", "--rounds", "3"][..], "by commas: --directories a,b"),
+        (&["--dir", "a,b"], "directories to compare go with --directories DIR,DIR"),
+        (
+            &["--directories", "a,b", "--", "fs_mark", "--files", "9"],
+            "--workload fs_mark -- OPTIONS",
+        ),
+    ] {
+        program.run([&["compare"], words].concat()).ends_with(2).complains(tip);
+    }
 }
 
 #[test]

@@ -103,7 +103,9 @@ fn tip(refused: &clap::Error, words: &[&str], command: &Command) -> Option<Strin
                 .or_else(|| without_option(words, unknown, command))
                 .or_else(|| show_in_place_of_list(words, unknown, command))
         }
-        (ErrorKind::ArgumentConflict, _) => misspelt_verb(words, command),
+        (ErrorKind::ArgumentConflict, _) => {
+            directories_apart(words).or_else(|| misspelt_verb(words, command))
+        }
         _ => None,
     }
 }
@@ -113,6 +115,9 @@ fn without_option(words: &[&str], unknown: &str, command: &Command) -> Option<St
     let path = verb(words, command);
     let names: Vec<&str> = path.iter().skip(1).map(|verb| verb.get_name()).collect();
     let stands = match unknown {
+        "--dir" | "--directory" if names == ["compare"] => {
+            "directories to compare go with --directories DIR,DIR"
+        }
         "--dir" | "--directory" => {
             let takes = |argument: &&Arg| !argument.is_trailing_var_arg_set();
             path.last()?.get_positionals().find(takes)?;
@@ -125,6 +130,17 @@ fn without_option(words: &[&str], unknown: &str, command: &Command) -> Option<St
         _ => return None,
     };
     Some(stands.replace("VERB", &names.join(" ")))
+}
+
+/// Tip for directories of a comparison that are separated by spaces.
+fn directories_apart(words: &[&str]) -> Option<String> {
+    let (_, after) = words.split_at(words.iter().position(|word| *word == "--directories")? + 1);
+    let names: Vec<&str> =
+        after.iter().copied().take_while(|word| !word.starts_with('-')).collect();
+    let is_apart = names.len() > 1;
+    is_apart.then(|| {
+        format!("directories are separated by commas: --directories {}", quoted(&names.join(",")))
+    })
 }
 
 /// Tip for a name after `list`, which `show` takes.
