@@ -210,6 +210,23 @@ fn a_guest_that_ends_before_its_trial_is_rebooted_with_its_console_kept() {
 }
 
 #[test]
+fn a_guest_that_computes_for_ever_in_its_boot_is_given_up_with_advice() {
+    let Some((program, kernels)) = prepared() else { return };
+    let _alone = only_release();
+    let place = temp_dir();
+    // With so little memory the kernel unpacks its initramfs for ever.
+    let short = "append = \"mem=70M\", timeout = 20, ";
+    let plan = impatient_plan(&kernels[0], 1, 10).replace("timeout = 20, ", short);
+    let (ran, kept) =
+        in_guests(place.path(), |store| compared(&program, place.path(), store, &plan));
+    let Ending::Failed { why } = &kept[0].ending else { panic!("{ran}") };
+    assert!(why.starts_with("the guest was not ready ") && why.contains("`append`"), "{why}");
+    assert!(why.contains("; the console "), "{why}");
+    assert_eq!(fact(&kept[0], "guest.failed_boots"), Some("1"), "{ran}");
+    nothing_stays(&program);
+}
+
+#[test]
 fn qemu_ends_if_treering_is_killed() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();

@@ -39,6 +39,8 @@ const STEP: Duration = Duration::from_millis(200);
 const HEARD_WITHIN: Duration = Duration::from_secs(1);
 /// Time limit for QEMU to exit after the guest's last report.
 const LEAVING_MAX: Duration = Duration::from_secs(20);
+/// CPU time of QEMU that a boot is given at least.
+const BOOT_CPU_MIN: Duration = Duration::from_secs(60);
 /// Kind of the artifact with the console of a boot: its text, as a JSON string.
 pub const CONSOLE_ARTIFACT: &str = "console";
 /// Version of the format of [`CONSOLE_ARTIFACT`].
@@ -391,8 +393,23 @@ impl BootParameters<'_> {
         let (start, last) = running.since;
         let seconds = self.spec.timeout_seconds;
         let timeout = Duration::from_secs(seconds.into());
-        if running.ready_after.is_none() && start.is_past(timeout, pid) {
-            return Some(format!("the guest was not ready {seconds} s after its start"));
+        if running.ready_after.is_none() {
+            let limit = boot_cpu_limit(timeout);
+            let has_run = || ThreadTimes::of_process(pid).longest_run() > limit;
+            if start.wall() > limit && has_run() {
+                let (limit, wall) = (limit.as_secs(), start.wall().as_secs());
+                return Some(format!(
+                    "the guest was not ready after {limit} s of CPU time of QEMU; that is many \
+                     times what a boot takes ({wall} s on the clock): see `append`, `memory` and \
+                     `cpus` in [guest]; a longer `timeout` is for a kernel that boots slowly"
+                ));
+            }
+            if start.is_past(timeout, pid) {
+                return Some(format!(
+                    "the guest was not ready {seconds} s after its start; it waits for something: \
+                     see `append` and `qemu-options` in [guest]"
+                ));
+            }
         }
         // The heartbeat arrives every two seconds.
         if last.is_past(timeout, pid) {
@@ -401,6 +418,12 @@ impl BootParameters<'_> {
         let seconds = self.limit.as_secs();
         start.is_past(self.limit, pid).then(|| format!("the trial took longer than {seconds} s"))
     }
+}
+
+/// CPU time of QEMU's busiest thread after which a boot hangs: a third of the time limit, but not
+/// below [`BOOT_CPU_MIN`] unless the time limit itself is.
+fn boot_cpu_limit(timeout: Duration) -> Duration {
+    timeout.min(BOOT_CPU_MIN.max(timeout / 3))
 }
 
 fn cannot(error: io::Error) -> GuestError {
@@ -513,7 +536,8 @@ impl RunningGuest {
         let console = tail(&mut self.console);
         let errors = tail(&mut self.errors);
         let memory = boot.spec.memory_bytes >> 20;
-        explained(seen, &console, &errors, memory)
+        let why = explained(seen, &console, &errors, memory);
+        if console.trim().is_empty() { format!("{why}; the console is empty") } else { why }
     }
 
     fn refusal(&mut self, why: &str) -> String {
@@ -537,4 +561,22 @@ fn is_timeout(error: &io::Error) -> bool {
 pub fn may_have_kvm() -> bool {
     let device = Path::new("/dev/kvm");
     std::fs::OpenOptions::new().read(true).write(true).open(device).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::boot_cpu_limit;
+
+    #[test]
+    fn a_boot_hangs_after_a_third_of_the_time_limit_in_cpu_time_or_a_minute() {
+        for (timeout, limit) in [(20, 20), (60, 60), (180, 60), (600, 200)] {
+            assert_eq!(
+                boot_cpu_limit(Duration::from_secs(timeout)),
+                Duration::from_secs(limit),
+                "{timeout}"
+            );
+        }
+    }
 }

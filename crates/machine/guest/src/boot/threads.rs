@@ -11,6 +11,8 @@ pub(super) struct ThreadTimes {
     waiting_ns: u64,
     /// Wait of the thread that waited longest.
     longest_wait_ns: u64,
+    /// Time of the thread that ran longest.
+    longest_run_ns: u64,
 }
 
 impl ThreadTimes {
@@ -26,14 +28,21 @@ impl ThreadTimes {
             running_ns: sum.running_ns + own.running_ns,
             waiting_ns: sum.waiting_ns + own.waiting_ns,
             longest_wait_ns: sum.longest_wait_ns.max(own.waiting_ns),
+            longest_run_ns: sum.longest_run_ns.max(own.running_ns),
         })
+    }
+
+    /// Time of the busiest thread.
+    pub(super) fn longest_run(self) -> Duration {
+        Duration::from_nanos(self.longest_run_ns)
     }
 
     /// Parses a line of `schedstat`: nanoseconds running, nanoseconds waiting, time slices.
     fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.split_whitespace().map(|word| word.parse().ok());
         let (running_ns, waiting_ns) = (numbers.next()??, numbers.next()??);
-        Some(Self { running_ns, waiting_ns, longest_wait_ns: waiting_ns })
+        let (longest_wait_ns, longest_run_ns) = (waiting_ns, running_ns);
+        Some(Self { running_ns, waiting_ns, longest_wait_ns, longest_run_ns })
     }
 
     /// Facts of a trial that began at `before` and has ended now.
