@@ -241,13 +241,18 @@ mod tests {
 
     /// Runs a single clone with this service time, and returns its lane at the end.
     fn served(stream: &Arc<Stream>, service_ns: u64) -> WorkerSchedule {
+        served_until(stream, |now_ns| now_ns + service_ns)
+    }
+
+    /// Runs a single clone whose request that begins at a time ends at the time that is returned.
+    fn served_until(stream: &Arc<Stream>, mut end_ns: impl FnMut(u64) -> u64) -> WorkerSchedule {
         let mut lane = WorkerSchedule::new(Arc::clone(stream));
         let mut now_ns = 7 * MS;
         loop {
             match lane.turn(now_ns) {
                 Dispatch::Wait(us) => now_ns += us * 1000,
                 Dispatch::Now => {
-                    now_ns += service_ns;
+                    now_ns = end_ns(now_ns);
                     lane.ended(now_ns);
                 }
                 Dispatch::Over => return lane,
@@ -274,6 +279,26 @@ mod tests {
         assert!(tally.latency.stat.most > 500 * MS, "{}", tally.latency.stat.most);
         assert_eq!(quantile(&tally.latency, due, 0.99), None, "it never ended");
         assert!(quantile(&tally.latency, due, 0.25).is_some());
+    }
+
+    /// A device that stalls for a second under 200 requests a second: one call is slow, and all
+    /// requests that were due in that second are late.
+    #[test]
+    fn a_stall_counts_for_each_request_that_was_due_in_it() {
+        let terms = ArrivalParameters { length_ns: 10_000 * MS, ..terms(200.0, true) };
+        let stream = Arc::new(Stream::new(terms));
+        let mut calls = Latencies::default();
+        let lane = served_until(&stream, |now_ns| {
+            let is_stalled = (4000 * MS..5000 * MS).contains(&now_ns);
+            let end_ns = if is_stalled { 5000 * MS } else { now_ns } + MS;
+            calls.add(end_ns - now_ns);
+            end_ns
+        });
+        let latency = lane.tally().latency;
+        let p99 = |latencies: &Latencies, count| quantile(latencies, count, 0.99).unwrap() / MS;
+        let (of_calls, from_due) = (p99(&calls, 0), p99(&latency, stream.due()));
+        assert!(of_calls == 1 && calls.stat.most > 900 * MS, "{of_calls}");
+        assert!((850..=1000).contains(&from_due), "{from_due}");
     }
 
     #[test]
