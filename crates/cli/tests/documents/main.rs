@@ -201,9 +201,12 @@ fn commands_work(page: &str) {
     let text = fs::read_to_string(root_of_project().join(page)).unwrap();
     let first = if is_of_use(page) { first_example(&text) } else { None };
     let is_first = |block: &Block| first.as_ref().is_some_and(|first| first.line == block.line);
-    let is_listed = |block: &Block| match is_first(block) {
-        true => FIRST_NOT_RUN.iter().any(|(one, _, _)| *one == page),
-        false => NOT_RUN.iter().any(|(what, _)| block.text.contains(what)),
+    let is_listed = |block: &Block| {
+        if is_first(block) {
+            FIRST_NOT_RUN.iter().any(|(one, _, _)| *one == page)
+        } else {
+            NOT_RUN.iter().any(|(what, _)| block.text.contains(what))
+        }
     };
     let blocks: Vec<Block> = blocks(&text)
         .into_iter()

@@ -420,10 +420,10 @@ impl BootParameters<'_> {
     }
 }
 
-/// CPU time of QEMU's busiest thread after which a boot hangs: a third of the time limit, but not
+/// CPU time of QEMU's busiest thread after which a boot hangs: half of the time limit, but not
 /// below [`BOOT_CPU_MIN`] unless the time limit itself is.
 fn boot_cpu_limit(timeout: Duration) -> Duration {
-    timeout.min(BOOT_CPU_MIN.max(timeout / 3))
+    timeout.min(BOOT_CPU_MIN.max(timeout / 2))
 }
 
 fn cannot(error: io::Error) -> GuestError {
@@ -570,8 +570,8 @@ mod tests {
     use super::boot_cpu_limit;
 
     #[test]
-    fn a_boot_hangs_after_a_third_of_the_time_limit_in_cpu_time_or_a_minute() {
-        for (timeout, limit) in [(20, 20), (60, 60), (180, 60), (600, 200)] {
+    fn a_boot_hangs_after_half_of_the_time_limit_in_cpu_time_or_a_minute() {
+        for (timeout, limit) in [(20, 20), (60, 60), (180, 90), (600, 300)] {
             assert_eq!(
                 boot_cpu_limit(Duration::from_secs(timeout)),
                 Duration::from_secs(limit),
