@@ -225,7 +225,7 @@ fn openers(
         let open = open_devices(&machine.proc.join(&pid));
         for number in &numbers {
             let mut uses = open.iter().filter(|(open, _)| open == number).map(|(_, writes)| writes);
-            let Some(first) = uses.next() else { continue };
+            let Some(first) = uses.next().filter(|_| !is_own_fork(machine, &pid)) else { continue };
             let writes = *first || uses.any(|writes| *writes);
             let name = machine.block_name(*number).unwrap_or_else(|| number.to_string());
             let program = machine.program(&pid);
@@ -233,6 +233,16 @@ fn openers(
         }
     }
     processes
+}
+
+/// True for a child of this process that has not become another program yet. Its files are copies
+/// of ours, which the kernel closes when it does; that can take seconds on a busy disk.
+fn is_own_fork(machine: &KernelMounts, pid: &str) -> bool {
+    let status = fs::read_to_string(machine.proc.join(pid).join("status")).unwrap_or_default();
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+    let is_child = parent.is_some_and(|parent| parent.trim() == std::process::id().to_string());
+    let program = |process: &str| fs::read_link(machine.proc.join(process).join("exe")).ok();
+    is_child && program(pid).is_some_and(|own| program("self") == Some(own))
 }
 
 /// Block devices that a process has open; `true` for writing.
@@ -257,7 +267,7 @@ fn opened_for_writing(info: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{opened_for_writing, partitions, unescape, users};
+    use super::{is_own_fork, opened_for_writing, partitions, unescape, users};
     use crate::guard::FormatObstacle;
     use crate::machine::{DeviceNumber, KernelMounts};
     use std::fs;
@@ -370,6 +380,20 @@ mod tests {
         };
         assert_eq!(fake.users("8:32"), member("sdc", "the mounted btrfs 0-1-2"));
         assert_eq!(fake.users("8:48"), member("sdd", "the mounted bcachefs 9-9"));
+    }
+
+    #[test]
+    fn a_child_is_our_fork_until_it_becomes_another_program() {
+        let fake = FakeMachine::new("");
+        let own = std::process::id();
+        for (pid, parent, program) in [("7", own, "/x"), ("8", own, "/mkfs"), ("9", 1, "/x")] {
+            fake.write(&format!("proc/{pid}/status"), &format!("Name:\tx\nPPid:\t{parent}\n"));
+            symlink(program, fake.top.path().join(format!("proc/{pid}/exe"))).unwrap();
+        }
+        assert!(!is_own_fork(&fake.machine(), "7"), "our own program is unknown");
+        symlink("/x", fake.top.path().join("proc/self/exe")).unwrap();
+        let is_fork = |pid| is_own_fork(&fake.machine(), pid);
+        assert_eq!(["7", "8", "9", "10"].map(is_fork), [true, false, false, false]);
     }
 
     #[test]
