@@ -96,7 +96,7 @@ impl FilesystemTemplate {
         Ok(Self { filesystem, record, masters, fingerprint: print.text() })
     }
 
-    /// Packs the template; `None` if that takes more than [`PACKED_BYTES_MAX`].
+    /// Packs the template; `None` if that takes more than 4 MiB.
     ///
     /// # Errors
     /// When an image cannot be read.
