@@ -92,30 +92,21 @@ pub(crate) fn settings_of_words(
         let text = error.to_string();
         let first =
             text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        let meant = match error.get(ContextKind::InvalidArg) {
-            Some(ContextValue::String(word)) => {
-                nearest(word.trim_start_matches('-'), specs.iter().map(|spec| spec.name))
-            }
-            _ => None,
-        };
         let unknown = match error.get(ContextKind::InvalidArg) {
-            Some(ContextValue::String(word)) => Some(word.as_str()),
-            _ => None,
+            Some(ContextValue::String(word)) => word.as_str(),
+            _ => "",
         };
-        let own = unknown.filter(|word| is_of_compare(word));
-        let of_run = unknown.filter(|word| is_of_run(word));
-        let hint = match (own, meant) {
-            (Some(own), _) => format!("`{own}` is an option of treering: put it before the `--`"),
-            (None, _) if of_run.is_some() => {
-                let word = of_run.unwrap_or_default();
-                format!("`{word}` is an option of `treering run`, not of a comparison")
-            }
-            (None, Some(meant)) => format!("did you mean `--{meant}`?"),
-            (None, None) if unknown.is_some_and(is_workload) => {
-                let name = unknown.unwrap_or_default();
-                format!("the workload goes before the `--`: --workload {name} -- OPTIONS")
-            }
-            (None, None) => "workload options follow `--`, as for `treering run`".to_owned(),
+        let name = unknown.trim_start_matches('-');
+        let hint = if is_of_compare(unknown) {
+            format!("`{unknown}` is an option of treering: put it before the `--`")
+        } else if is_of_run(unknown) {
+            format!("`{unknown}` is an option of `treering run`, not of a comparison")
+        } else if let Some(meant) = nearest(name, specs.iter().map(|spec| spec.name)) {
+            format!("did you mean `--{meant}`?")
+        } else if is_workload(unknown) {
+            format!("the workload goes before the `--`: --workload {unknown} -- OPTIONS")
+        } else {
+            "workload options follow `--`, as for `treering run`".to_owned()
         };
         crate::failure::Failure::new(crate::failure::Kind::Usage, first).hint(hint)
     })?;
