@@ -1,44 +1,47 @@
 //! Requests that a device returned to the queue and that are issued again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use crate::event::{Action, DeviceNumber, RequestEvent};
 
-/// Limit of requests in flight; more of them mean that completion events were lost.
-const IN_FLIGHT_MAX: usize = 1 << 20;
+/// Number of issues and completions that are kept: a device returns a request soon after its issue.
+const RECENT_MAX: usize = 1024;
 
 /// Finds the issues that repeat the issue of a request: what a device returned is one request, in
 /// the order of its first issue.
 #[derive(Debug, Default)]
 pub struct ReturnedRequests {
-    issued: BTreeSet<(DeviceNumber, u64)>,
+    /// Latest issues and completions, oldest first.
+    recent: VecDeque<(Action, DeviceNumber, u64)>,
+    /// Requests between their return and their next issue.
     returned: BTreeSet<(DeviceNumber, u64)>,
 }
 
 impl ReturnedRequests {
     /// Processes the next event; true if it issues a request again.
     pub fn is_repeated_issue(&mut self, event: &RequestEvent) -> bool {
-        let place = (event.device, event.sector);
+        let (device, sector) = (event.device, event.sector);
         match event.action {
-            Action::Issue => {
-                if self.issued.len() >= IN_FLIGHT_MAX {
-                    self.issued.clear();
+            Action::Issue | Action::Complete => {
+                if self.recent.len() == RECENT_MAX {
+                    self.recent.pop_front();
                 }
-                self.issued.insert(place);
-                return self.returned.remove(&place);
+                self.recent.push_back((event.action, device, sector));
+                let was_returned =
+                    !self.returned.is_empty() && self.returned.remove(&(device, sector));
+                event.action == Action::Issue && was_returned
             }
-            // A driver may also return a request that it has not taken, and so not issued.
-            Action::Requeue
-                if self.issued.remove(&place) && self.returned.len() < IN_FLIGHT_MAX =>
-            {
-                self.returned.insert(place);
+            Action::Requeue => {
+                let mut latest = self.recent.iter().rev();
+                let last = latest.find(|(_, on, at)| (*on, *at) == (device, sector));
+                // A driver may also return a request that it has not taken, and so not issued.
+                let was_issued = last.is_some_and(|(action, ..)| *action == Action::Issue);
+                if was_issued && self.returned.len() < RECENT_MAX {
+                    self.returned.insert((device, sector));
+                }
+                false
             }
-            Action::Complete => {
-                self.issued.remove(&place);
-                self.returned.remove(&place);
-            }
-            _ => {}
+            _ => false,
         }
-        false
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct PackArgs {
     /// Keep names of machines and users, paths and serial numbers as they are.
     #[arg(long)]
     pub(crate) with_names: bool,
-    /// Pack block traces, too.
+    /// Pack block traces and the filesystems that guests started from, too.
     #[arg(long)]
     pub(crate) traces: bool,
     /// Only show what would be written and what would be left out.

@@ -425,17 +425,3 @@ impl fmt::Debug for PlannedJob {
             .finish_non_exhaustive()
     }
 }
-
-/// Loop image with the defaults of every plan: preallocated, with direct I/O past the host's page
-/// cache.
-pub(crate) fn loop_device(bytes: u64) -> DeviceSpec {
-    DeviceSpec::Loop {
-        bytes,
-        count: 1,
-        sparse: false,
-        direct_io: true,
-        sector_bytes: 512,
-        directory: None,
-        disk: None,
-    }
-}

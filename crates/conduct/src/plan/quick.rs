@@ -16,7 +16,7 @@ use super::kernels::{KernelChoice, under_kernels};
 use super::write::size;
 use super::{
     Conditions, Judging, Machine, Observing, Plan, PlannedJob, Stopping, family, foreseen,
-    loop_device, metric_hint, rewriting,
+    metric_hint, rewriting,
 };
 use crate::failure::{Failure, FailureKind};
 
@@ -248,7 +248,7 @@ fn device(options: &QuickOptions, jobs: &[PlannedJob]) -> Result<DeviceSpec, Fai
         return Ok(DeviceSpec::Block { paths: options.devices.clone() });
     }
     let bytes = options.image_bytes.unwrap_or_else(|| image_size(jobs));
-    let mut device = loop_device(bytes);
+    let mut device = DeviceSpec::loop_image(bytes);
     if let DeviceSpec::Loop { directory, disk, .. } = &mut device {
         directory.clone_from(&options.images);
         *disk = options.disk.as_deref().map(played_disk).transpose()?;

@@ -201,7 +201,6 @@ fn adapt_kernel(
 #[cfg(test)]
 mod tests {
     use super::{RepeatOptions, adapt_device};
-    use crate::plan::loop_device;
     use std::path::{Path, PathBuf};
     use treering_model::{DeviceSpec, SecondDevice, Variant};
 
@@ -209,7 +208,7 @@ mod tests {
     fn no_device_of_another_machine_is_used_as_a_second_one() {
         let blocks =
             |paths: &[&str]| DeviceSpec::Block { paths: paths.iter().map(PathBuf::from).collect() };
-        let image = || loop_device(1 << 30);
+        let image = || DeviceSpec::loop_image(1 << 30);
         for (first, named, seconds) in [
             (image(), vec![], None),
             (image(), vec!["/dev/b"], Some("/dev/b")),

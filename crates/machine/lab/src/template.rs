@@ -176,16 +176,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let lab = Lab::open(&top.path().join("register")).unwrap().with_images_in(top.path());
         let bytes = 8 << 20;
-        let device_of = |bytes| DeviceSpec::Loop {
-            bytes,
-            count: 1,
-            sparse: false,
-            direct_io: true,
-            sector_bytes: 512,
-            directory: None,
-            disk: None,
-        };
-        let (device, smaller) = (device_of(bytes), device_of(bytes / 2));
+        let [device, smaller] = [bytes, bytes / 2].map(DeviceSpec::loop_image);
         let master = MasterImage::empty(top.path(), bytes).unwrap();
         for (piece, place) in [("superblock", 1024), ("journal", (1 << 20) - 3), ("end", bytes - 3)]
         {

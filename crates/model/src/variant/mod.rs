@@ -46,6 +46,20 @@ pub enum DeviceSpec {
 }
 
 impl DeviceSpec {
+    /// Loop image with the defaults of every plan: preallocated, with direct I/O past the host's
+    /// page cache.
+    pub const fn loop_image(bytes: u64) -> Self {
+        Self::Loop {
+            bytes,
+            count: 1,
+            sparse: false,
+            direct_io: true,
+            sector_bytes: 512,
+            directory: None,
+            disk: None,
+        }
+    }
+
     /// Number of devices; 0 for a directory.
     pub fn count(&self) -> usize {
         match self {

@@ -14,7 +14,7 @@ use crate::places;
 
 /// Kinds of artifacts that are packed only on request: traces are by far the largest, and the
 /// template of a filesystem has identifiers of it.
-const TRACES: &[&str] = &[treering_trace::ARTIFACT_KIND, treering_conduct::TEMPLATE_ARTIFACT];
+const ON_REQUEST: &[&str] = &[treering_trace::ARTIFACT_KIND, treering_conduct::TEMPLATE_ARTIFACT];
 
 /// Environment variables that contain the user's name, or end with it.
 const USER_VARIABLES: [&str; 4] = ["USER", "LOGNAME", "SUDO_USER", "HOME"];
@@ -35,5 +35,5 @@ fn known_names() -> Vec<(NameKind, String)> {
 
 /// Creates the canonical form of a trial, for matching a trial of this store with one of a pack.
 fn canon() -> CanonicalTrial {
-    CanonicalTrial::new(known_names(), TRACES)
+    CanonicalTrial::new(known_names(), ON_REQUEST)
 }

@@ -13,7 +13,7 @@ use treering_store::{
 };
 use treering_sys::{ExistingFile, WholeFile};
 
-use super::{TRACES, known_names};
+use super::{ON_REQUEST, known_names};
 use crate::arguments::PackArgs;
 use crate::commands::output;
 use crate::failure::Failure;
@@ -23,7 +23,7 @@ use crate::storage::{failure, open_results};
 pub(crate) fn run(args: &PackArgs) -> Result<ExitCode, Failure> {
     let store = open_results(&args.store)?;
     let summaries = selected_trials(&store, args)?;
-    let left_out_kinds = if args.traces { &[][..] } else { TRACES };
+    let left_out_kinds = if args.traces { &[][..] } else { ON_REQUEST };
     let known_names = (!args.with_names).then(known_names);
     let packed = PackedTrials::new(&store, &summaries, left_out_kinds, known_names)
         .map_err(|error| failure(&error))?;

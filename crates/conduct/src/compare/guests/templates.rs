@@ -89,16 +89,15 @@ fn note(variant: &str, why: &str) -> String {
 mod tests {
     use std::path::PathBuf;
 
-    use treering_model::{GuestSpec, TrialId, Variant};
+    use treering_model::{DeviceSpec, GuestSpec, TrialId, Variant};
 
     use super::fingerprints;
-    use crate::plan::loop_device;
 
     #[test]
     fn variants_of_one_recipe_want_the_newest_fingerprint_once() {
         let variant = |filesystem: &str| {
             let guest = Some(GuestSpec::new(PathBuf::from("/a.deb")));
-            Variant { guest, ..Variant::new("a", filesystem, loop_device(256 << 20)) }
+            Variant { guest, ..Variant::new("a", filesystem, DeviceSpec::loop_image(256 << 20)) }
         };
         let saved = Variant { image: Some("old".to_owned()), ..variant("ext4") };
         let variants = [variant("ext4"), variant("ext4"), variant("xfs"), saved];

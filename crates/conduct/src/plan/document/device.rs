@@ -11,7 +11,6 @@ use super::format::DeviceTable;
 use super::tree::{Entry, Optional};
 use super::values::{BlockDevices, DiskName, WholeNumber};
 use crate::plan::error::{Fault, quoted};
-use crate::plan::loop_device;
 
 /// Size of the loop image of variants that name no device.
 const DEFAULT_BYTES: u64 = 4 << 30;
@@ -77,7 +76,7 @@ pub(super) fn device(section: Option<&Entry<DeviceTable>>) -> Result<Option<Plac
 }
 
 fn images(section: &DeviceTable) -> Result<DeviceSpec, Fault> {
-    let default = loop_device(DEFAULT_BYTES);
+    let default = DeviceSpec::loop_image(DEFAULT_BYTES);
     let sector_bytes = match &section.sector_bytes {
         None => 512,
         Some(sectors) => match sectors.0 {
@@ -179,6 +178,6 @@ pub(super) fn shared(
     section: Option<&Entry<DeviceTable>>,
     disk: Option<&Entry<DiskName>>,
 ) -> Result<PlacedDevice, Fault> {
-    let default = || PlacedDevice { spec: loop_device(DEFAULT_BYTES), span: None };
+    let default = || PlacedDevice { spec: DeviceSpec::loop_image(DEFAULT_BYTES), span: None };
     played(device(section)?.unwrap_or_else(default), disk)
 }

@@ -399,15 +399,15 @@ impl BootParameters<'_> {
             if start.wall() > limit && has_run() {
                 let (limit, wall) = (limit.as_secs(), start.wall().as_secs());
                 return Some(format!(
-                    "the guest was not ready after {limit} s of CPU time of QEMU; that is many \
-                     times what a boot takes ({wall} s on the clock): see `append`, `memory` and \
-                     `cpus` in [guest]; a longer `timeout` is for a kernel that boots slowly"
+                    "the guest was not ready after {limit} s of CPU time of QEMU ({wall} s on the \
+                     clock): see `append`, `memory` and `cpus` in [guest]; a longer `timeout` is \
+                     for a kernel that boots slowly"
                 ));
             }
             if start.is_past(timeout, pid) {
                 return Some(format!(
-                    "the guest was not ready {seconds} s after its start; it waits for something: \
-                     see `append` and `qemu-options` in [guest]"
+                    "the guest was not ready {seconds} s after its start: see `append`, `memory` \
+                     and `qemu-options` in [guest]"
                 ));
             }
         }
