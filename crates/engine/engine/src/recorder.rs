@@ -79,7 +79,7 @@ impl CallRecorder {
             phase_began_ns: 0,
             present: IntervalTotals::default(),
             placed: (0, 0),
-            intervals: Vec::with_capacity(SECONDS_RESERVED),
+            intervals: Vec::new(),
             latencies: Vec::new(),
         };
         for op in Op::ALL {
@@ -93,7 +93,8 @@ impl CallRecorder {
     /// them would take a time that grows with their square.
     pub fn prepare(&mut self) {
         if self.latencies.is_empty() {
-            self.latencies = vec![Latency::new(); Op::COUNT];
+            self.latencies = (0..Op::COUNT).map(|_| Latency::new()).collect();
+            self.intervals.reserve(SECONDS_RESERVED);
         }
     }
 

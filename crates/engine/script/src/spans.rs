@@ -37,7 +37,7 @@ impl SpanRow {
 impl OperationSpans {
     /// Empty rows for `kinds` kinds.
     pub fn new(kinds: usize) -> Self {
-        Self { rows: vec![SpanRow::default(); kinds] }
+        Self { rows: (0..kinds).map(|_| SpanRow::default()).collect() }
     }
 
     /// Records an operation of this kind, from the start of its first call to the end of its last.

@@ -14,8 +14,8 @@ use thiserror::Error;
 /// Longest distinguished latency: one hour. Longer ones count as one hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
-/// Latencies of one kind of operation, in nanoseconds.
-#[derive(Clone, PartialEq)]
+/// Latencies of one kind of operation, in nanoseconds. A new one has memory for all that can be
+/// recorded; a clone has what its samples need, which is a third for calls below a millisecond.
 pub struct Latency {
     histogram: Histogram<u64>,
 }
@@ -31,6 +31,21 @@ impl Default for Latency {
     }
 }
 
+impl Clone for Latency {
+    fn clone(&self) -> Self {
+        let mut copy = Self::for_latencies_up_to(self.max_ns());
+        copy.merge(self);
+        copy
+    }
+}
+
+/// Latencies are equal if their buckets are, whatever range they have memory for.
+impl PartialEq for Latency {
+    fn eq(&self, other: &Self) -> bool {
+        self.buckets().eq(other.buckets())
+    }
+}
+
 impl fmt::Debug for Latency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Latency({} samples, p50 {} ns)", self.samples(), self.quantile_ns(0.5))
@@ -40,25 +55,33 @@ impl fmt::Debug for Latency {
 impl Latency {
     /// An empty histogram from 1 ns to one hour.
     pub fn new() -> Self {
-        let histogram =
-            Histogram::new_with_bounds(1, LONGEST_NS, 2).expect("bounds and digits are valid");
+        Self { histogram: with_range(LONGEST_NS) }
+    }
+
+    /// An empty histogram with memory for latencies up to `highest_ns`, which grows for longer ones.
+    fn for_latencies_up_to(highest_ns: u64) -> Self {
+        // The least range of a histogram ends at twice its beginning.
+        let mut histogram = with_range(highest_ns.clamp(2, LONGEST_NS));
+        histogram.auto(true);
         Self { histogram }
     }
 
-    /// Adds one sample. Nothing is allocated.
+    /// Adds one sample. Nothing is allocated, unless this is a clone of latencies that were all
+    /// shorter.
     #[inline]
     pub fn record(&mut self, latency_ns: u64) {
-        self.histogram.saturating_record(latency_ns);
+        self.record_many(latency_ns, 1);
     }
 
     /// Adds `samples` samples of one latency.
     pub fn record_many(&mut self, latency_ns: u64, samples: u64) {
-        self.histogram.saturating_record_n(latency_ns, samples);
+        let recorded = self.histogram.record_n(latency_ns.min(LONGEST_NS), samples);
+        recorded.expect("a histogram has or gets the whole range");
     }
 
     /// Adds all samples of another histogram.
     pub fn merge(&mut self, other: &Self) {
-        self.histogram.add(&other.histogram).expect("all latency histograms have the same bounds");
+        self.histogram.add(&other.histogram).expect("a histogram has or gets the whole range");
     }
 
     /// Forgets all samples, keeping the memory.
@@ -88,7 +111,9 @@ impl Latency {
 
     /// Serializes to `HdrHistogram` V2, the format of the store.
     pub fn to_bytes(&self) -> Vec<u8> {
-        bytes::encode(&self.histogram)
+        let mut whole = with_range(LONGEST_NS);
+        whole.add(&self.histogram).expect("all latencies are within the range");
+        bytes::encode(&whole)
     }
 
     /// Reads the bytes of [`Latency::to_bytes`]. Untrusted bytes are safe.
@@ -97,12 +122,7 @@ impl Latency {
     /// If the bytes are not such a histogram, or one with other bounds.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, LatencyError> {
         let read = bytes::decode(bytes)?;
-        let mut latency = Self::new();
-        latency
-            .histogram
-            .add(&read)
-            .map_err(|error| LatencyError(format!("other bounds: {error:?}")))?;
-        Ok(latency)
+        Ok(Self { histogram: read }.clone())
     }
 
     /// Non-empty buckets: highest latency of the bucket in nanoseconds, and number of samples.
@@ -111,6 +131,11 @@ impl Latency {
             .iter_recorded()
             .map(|bucket| (bucket.value_iterated_to(), bucket.count_since_last_iteration()))
     }
+}
+
+/// Creates an empty histogram from 1 ns to `highest_ns`.
+fn with_range(highest_ns: u64) -> Histogram<u64> {
+    Histogram::new_with_bounds(1, highest_ns, 2).expect("bounds and digits are valid")
 }
 
 /// Serializes the buckets: `[[highest_ns, samples], …]`.
@@ -125,7 +150,7 @@ impl<'de> Deserialize<'de> for Latency {
         let buckets = Vec::<(u64, u64)>::deserialize(deserializer)?;
         let mut latency = Self::new();
         for (highest_ns, samples) in buckets {
-            latency.histogram.saturating_record_n(highest_ns, samples);
+            latency.record_many(highest_ns, samples);
         }
         Ok(latency)
     }
@@ -152,6 +177,21 @@ mod tests {
         let json = serde_json::to_string(&latency).unwrap();
         let again: Latency = serde_json::from_str(&json).unwrap();
         assert!(again.buckets().eq(latency.buckets()));
+    }
+
+    #[test]
+    fn a_clone_is_equal_and_goes_on_recording() {
+        let mut short = Latency::new();
+        short.record_many(20_000, 5);
+        let mut copy = short.clone();
+        assert!(copy.histogram.distinct_values() * 3 < short.histogram.distinct_values());
+        assert_eq!((&copy, copy.to_bytes()), (&short, short.to_bytes()));
+        for latency in [&mut short, &mut copy] {
+            latency.record(3_000_000);
+            latency.merge(&some());
+        }
+        assert_eq!((&copy, copy.to_bytes()), (&short, short.to_bytes()));
+        assert_eq!((copy.samples(), copy.max_ns()), (12, short.max_ns()));
     }
 
     #[test]

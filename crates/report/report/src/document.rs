@@ -15,6 +15,9 @@ pub struct Report {
     pub title: String,
     /// Blocks from top to bottom.
     pub blocks: Vec<Block>,
+    /// True for the end of a command on a terminal: text begins with the answer, without the title.
+    #[serde(skip)]
+    pub begins_with_answer: bool,
 }
 
 /// Block of a page.
@@ -142,7 +145,13 @@ impl From<&Caution> for Warning {
 impl Report {
     /// Creates a page with a title and no blocks.
     pub fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), blocks: Vec::new() }
+        Self { title: title.into(), blocks: Vec::new(), begins_with_answer: false }
+    }
+
+    /// Creates a page for the end of a command: text formats begin with its first block and omit
+    /// the title.
+    pub fn answer(title: impl Into<String>) -> Self {
+        Self { begins_with_answer: true, ..Self::new(title) }
     }
 
     /// Adds a heading.

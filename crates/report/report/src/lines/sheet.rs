@@ -13,21 +13,28 @@ const INDENT: &str = "  ";
 
 /// Renders the document with a look, with an empty line between blocks.
 pub(crate) fn render(report: &Report, look: &TextLook, out: &mut dyn Write) -> io::Result<()> {
-    let title = wrap(&(look.clean)(&report.title), look.width);
-    let longest = title.iter().map(|line| width(line)).max().unwrap_or(0);
-    for line in &title {
-        let painted = (look.paint)(TextRole::Title, line.trim_end_matches(' '));
-        writeln!(out, "{painted}")?;
-    }
-    let rule: String = std::iter::repeat_n(look.title_rule, longest).collect();
-    writeln!(out, "{}", (look.paint)(TextRole::Rule, &rule))?;
-    for block in report.blocks.iter().filter(|block| !block.is_beside_text()) {
-        writeln!(out)?;
-        for line in lines(block, look) {
+    let title = if report.begins_with_answer { Vec::new() } else { title_lines(report, look) };
+    let blocks = report.blocks.iter().filter(|block| !block.is_beside_text());
+    let parts = std::iter::once(title).chain(blocks.map(|block| lines(block, look)));
+    for (place, part) in parts.filter(|part| !part.is_empty()).enumerate() {
+        if place > 0 {
+            writeln!(out)?;
+        }
+        for line in part {
             writeln!(out, "{}", line.trim_end_matches(' '))?;
         }
     }
     Ok(())
+}
+
+fn title_lines(report: &Report, look: &TextLook) -> Vec<String> {
+    let title = wrap(&(look.clean)(&report.title), look.width);
+    let longest = title.iter().map(|line| width(line)).max().unwrap_or(0);
+    let rule: String = std::iter::repeat_n(look.title_rule, longest).collect();
+    let painted = |line: &String| (look.paint)(TextRole::Title, line.trim_end_matches(' '));
+    let mut lines: Vec<String> = title.iter().map(painted).collect();
+    lines.push((look.paint)(TextRole::Rule, &rule));
+    lines
 }
 
 fn lines(block: &Block, look: &TextLook) -> Vec<String> {

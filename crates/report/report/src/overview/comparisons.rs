@@ -54,7 +54,7 @@ impl ComparedCampaign {
         let kept =
             blocks.filter(|block| matches!(block, Block::Chart(_)) || !block.is_beside_text());
         let title = format!("{}: {}", self.plan, self.report.title);
-        Report { title, blocks: kept.cloned().collect() }
+        Report { blocks: kept.cloned().collect(), ..Report::new(title) }
     }
 
     fn markup(&self) -> Markup {

@@ -75,7 +75,7 @@ pub struct ImportView<'v> {
 /// outputs, a page that is not whole shows only their numbers for each label and tool.
 pub fn page(rows: &[ImportedRow], view: &ImportView<'_>) -> Report {
     let ImportView { notes, is_dry, is_whole, store } = *view;
-    let mut page = Report::new("Import");
+    let mut page = Report::answer("Import");
     let kept = rows.iter().filter(|row| row.is_kept).count();
     page.paragraph(match (is_dry, rows.len(), kept) {
         (true, 1, _) => "One output found; nothing was stored (--dry-run).".to_owned(),

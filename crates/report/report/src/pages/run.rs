@@ -39,7 +39,7 @@ fn first_caution(trial: &Trial) -> Option<Warning> {
 /// not stored.
 pub fn page(trial: &Trial, stored: Option<&StoreLocation<'_>>) -> Report {
     let beginning = &trial.beginning;
-    let mut page = Report::new(format!("{} ({})", beginning.workload, beginning.mode.name()));
+    let mut page = Report::answer(format!("{} ({})", beginning.workload, beginning.mode.name()));
     page.paragraph(sentence(trial));
     let caution = first_caution(trial);
     page.blocks.extend(caution.map(|first| Block::Cautions { cautions: vec![first] }));

@@ -92,7 +92,7 @@ proptest! {
 
     #[test]
     fn any_document_fits(title in text(), blocks in vec(block(), 0..5)) {
-        assert_mailable(&rendered(&Report { title, blocks }, by_name("plain").unwrap()));
+        assert_mailable(&rendered(&Report { blocks, ..Report::new(title) }, by_name("plain").unwrap()));
     }
 
     /// Command lines are excluded from the property, since a terminal wraps them itself so that
@@ -106,7 +106,7 @@ proptest! {
         let is_command = |block: &Block| matches!(block, Block::Command { .. });
         let blocks = blocks.into_iter().filter(|block| !is_command(block)).collect();
         let terminal = terminal::Terminal { width, colour: false };
-        let page = rendered(&Report { title, blocks }, &terminal);
+        let page = rendered(&Report { blocks, ..Report::new(title) }, &terminal);
         for line in page.lines() {
             assert!(line.width() <= width, "{} of {width} columns: {line}", line.width());
         }

@@ -28,7 +28,7 @@ const NAMES_MAX: usize = 6;
 
 /// Page of at most about fifteen lines.
 pub(super) fn answer(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
-    let mut page = Report::new(title(outcome));
+    let mut page = Report::answer(title(outcome));
     for sentence in view.question.into_iter().chain(emulated(outcome)) {
         page.paragraph(sentence);
     }
