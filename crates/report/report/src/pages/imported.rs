@@ -57,6 +57,10 @@ impl ImportedRow {
 const ENTRIES_MAX: usize = 3;
 /// Maximum number of labels that the next command compares.
 const COMPARED_MAX: usize = 5;
+/// Maximum number of rows of a page that is not whole.
+const ROWS_MAX: usize = 5;
+/// Maximum number of notes of a page that is not whole.
+const NOTES_MAX: usize = 1;
 
 /// Context of the page of an import.
 #[derive(Clone, Copy, Debug, Default)]
@@ -84,15 +88,34 @@ pub fn page(rows: &[ImportedRow], view: &ImportView<'_>) -> Report {
         (false, count, kept) if count == kept => {
             format!("{count} outputs found and stored.")
         }
+        (false, count, 0) => {
+            format!("{} found, already in the store.", counted(count, "output"))
+        }
         (false, count, kept) => {
             format!("{count} outputs found; {kept} of them new and stored.")
         }
     });
-    page.table(if is_whole || rows.len() <= ENTRIES_MAX { entries(rows) } else { counts(rows) });
-    for note in notes.iter().cloned().chain(of_too_few_runs(rows)) {
-        page.note(note);
-    }
+    let table = if is_whole || rows.len() <= ENTRIES_MAX { entries(rows) } else { counts(rows) };
+    let table_rows = table.rows.len();
+    let (rows_max, notes_max) =
+        if is_whole { (usize::MAX, usize::MAX) } else { (ROWS_MAX, NOTES_MAX) };
+    page.table(table.cut_to(rows_max));
+    let mut notes: Vec<String> = of_too_few_runs(rows).into_iter().chain(notes.to_vec()).collect();
+    let left_out = [
+        (table_rows.saturating_sub(rows_max), "more row"),
+        (notes.len().saturating_sub(notes_max), "more note"),
+    ];
+    notes.truncate(notes_max);
+    notes.into_iter().for_each(|note| page.note(note));
     page.blocks.extend(cautions(rows, is_whole));
+    let left_out: Vec<String> = left_out
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| counted(count, what))
+        .collect();
+    if !left_out.is_empty() {
+        page.note(format!("{} with --full", left_out.join(", ")));
+    }
     if let Some((purpose, command)) = next_command(rows).filter(|_| !is_dry) {
         let store = store.map_or_else(String::new, |name| format!(" --store {}", quoted(name)));
         page.command(purpose, &format!("{command}{store}"));
@@ -100,19 +123,19 @@ pub fn page(rows: &[ImportedRow], view: &ImportView<'_>) -> Report {
     page
 }
 
-/// Cautions of the outputs, each code once with the number of outputs that have it; a page that is
-/// whole has each message.
+/// Cautions of the outputs, each with its advice and the number of outputs that have it; a page that
+/// is not whole has the first one, without its advice, and the codes of the others.
 fn cautions(rows: &[ImportedRow], is_whole: bool) -> Option<Block> {
-    let mut counted: Vec<(&Caution, usize, bool)> = Vec::new();
+    let mut by_code: Vec<(&Caution, usize, bool)> = Vec::new();
     for caution in rows.iter().flat_map(|row| &row.cautions) {
         let is_same =
             |known: &Caution| known == caution || (!is_whole && known.code == caution.code);
-        match counted.iter_mut().find(|(known, ..)| is_same(known)) {
+        match by_code.iter_mut().find(|(known, ..)| is_same(known)) {
             Some((known, count, is_equal)) => {
                 *count += 1;
                 *is_equal &= *known == caution;
             }
-            None => counted.push((caution, 1, true)),
+            None => by_code.push((caution, 1, true)),
         }
     }
     let warning = |(caution, count, is_equal): (&Caution, usize, bool)| {
@@ -124,8 +147,19 @@ fn cautions(rows: &[ImportedRow], is_whole: bool) -> Option<Block> {
         }
         warning
     };
-    let cautions: Vec<Warning> = counted.into_iter().map(warning).collect();
-    (!cautions.is_empty()).then_some(Block::Cautions { cautions })
+    let mut cautions: Vec<Warning> = by_code.into_iter().map(warning).collect();
+    let first = cautions.first_mut()?;
+    if !is_whole {
+        first.advice.clear();
+        let others: Vec<String> =
+            cautions.split_off(1).into_iter().map(|other| other.code).collect();
+        if !others.is_empty() {
+            let more =
+                format!("; and {}: {}", counted(others.len(), "more caution"), others.join(", "));
+            cautions[0].message.push_str(&more);
+        }
+    }
+    Some(Block::Cautions { cautions })
 }
 
 /// Table with an entry for each output.

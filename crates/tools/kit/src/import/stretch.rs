@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use treering_model::counted;
+
 use crate::import::log::{Log, first_word, shortened};
 use crate::import::{Remark, any_begins};
 
@@ -33,7 +35,10 @@ impl UnparsedSpan {
         let words = self.words;
         let message = match self.last - self.first {
             0 => format!("not understood and skipped: {words}"),
-            more => format!("not understood and skipped, with {more} more lines: {words}"),
+            more => {
+                let more = counted(more, "more line");
+                format!("not understood and skipped, with {more}: {words}")
+            }
         };
         Remark { line: self.first + 1, what: message }
     }

@@ -15,6 +15,8 @@ const ROWS_MAX: usize = 10;
 /// files or directories often follows the number of threads.
 const VARIED: [&str; 10] =
     ["workers", "threads", "clients", "ranks", "numjobs", "iodepth", "bs", "size", "files", "dirs"];
+/// Parameters that count things, and so follow their value: `4 workers`, but `iodepth 4`.
+const COUNTED: [&str; 6] = ["workers", "threads", "clients", "ranks", "files", "dirs"];
 
 /// Jobs of one workload with their positions in the series.
 pub(super) struct JobSeries<'o> {
@@ -61,7 +63,16 @@ impl<'o> JobSeries<'o> {
     /// Value of the varied parameter in a job: `2 workers`; `None` for a job of no series.
     pub(super) fn value(&self, comparison: &MetricComparison) -> Option<String> {
         let (_, value) = self.values.iter().find(|(job, _)| *job == comparison.job)?;
-        Some(format!("{value} {}", self.parameter))
+        let singular = self.parameter.strip_suffix('s').filter(|_| *value == "1");
+        Some(self.with_parameter(value, singular.unwrap_or(self.parameter)))
+    }
+
+    fn with_parameter(&self, value: &str, noun: &str) -> String {
+        if COUNTED.contains(&self.parameter) {
+            format!("{value} {noun}")
+        } else {
+            format!("{} {value}", self.parameter)
+        }
     }
 
     /// Values of results of one metric, in the order of the series: `1, 2 and 4 workers`. `None`
@@ -75,7 +86,7 @@ impl<'o> JobSeries<'o> {
         let values = self.values.iter().filter(|(job, _)| is_member(job));
         let values: Vec<&str> = values.map(|(_, value)| *value).collect();
         let (last, before) = values.split_last().filter(|_| values.len() == members.len())?;
-        Some(format!("{} and {last} {}", before.join(", "), self.parameter))
+        Some(self.with_parameter(&format!("{} and {last}", before.join(", ")), self.parameter))
     }
 
     /// Table of primary metrics, by metric and then in the order of the values. Changes are
