@@ -50,8 +50,6 @@ pub(crate) struct Devices<'l> {
     /// Templates of the filesystems for guests, one per recipe; `None` if the template cannot be
     /// stored.
     patterns: HashMap<Recipe, Option<FilesystemTemplate>>,
-    /// Template that the next trial records.
-    unrecorded: Option<Artifact>,
     /// Saved images by name and device, each read once.
     saved: HashMap<(String, DeviceSpec), (SavedImage, FilesystemTemplate)>,
 }
@@ -73,8 +71,7 @@ impl<'l> Devices<'l> {
             }
         }
         let (held, patterns, saved) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let unrecorded = None;
-        let mut devices = Self { lab, erasing: erasing.clone(), held, patterns, unrecorded, saved };
+        let mut devices = Self { lab, erasing: erasing.clone(), held, patterns, saved };
         for variant in variants {
             if let Entry::Vacant(place) = devices.held.entry(key(variant)) {
                 place.insert(LabDevice::acquire_first(variant, erasing, lab)?);
@@ -117,14 +114,20 @@ impl<'l> Devices<'l> {
         if let Some(in_force) = &mut in_force {
             in_force.layered(nodes(&device));
         }
+        let mut template = None;
         let (volume, image) = match (aged, &variant.image) {
             (Some(aged), _) => aged.restore(device, &variant.mkfs)?,
             (None, Some(name)) => self.saved_volume(name, &variant.device, device)?,
-            (None, None) if variant.guest.is_some() => self.for_guest(variant, device)?,
+            (None, None) if variant.guest.is_some() => {
+                let (volume, image, made) = self.for_guest(variant, device)?;
+                template = made;
+                (volume, image)
+            }
             (None, None) => (device.format(&variant.filesystem, &variant.mkfs)?, Vec::new()),
         };
         if variant.guest.is_some() {
-            return self.formatted_for_guest(variant, volume, (cautions, image));
+            let stage = Self::formatted_for_guest(variant, volume, (cautions, image))?;
+            return Ok(Stage { template, ..stage });
         }
         let waits = is_below && layers.iter().any(Layer::is_above_filesystem);
         let mut mounted = volume.mount(&variant.mount)?;
@@ -145,20 +148,12 @@ impl<'l> Devices<'l> {
         if let Some(in_force) = &mut in_force {
             in_force.limit()?;
         }
-        let place = RefCell::new(Place::Mounted(Box::new(mounted)));
-        let (settings, uncovered) = (RefCell::new(in_force), waits.then(|| variant.clone()));
-        let metrics = aged.map(|aged| aged.metrics.clone()).unwrap_or_default();
-        let (key, second_key) = (key(variant), second_key(variant));
+        let place = Place::Mounted(Box::new(mounted));
         Ok(Stage {
-            settings,
-            place,
-            uncovered,
-            key,
-            second_key,
-            cautions,
-            facts,
-            metrics,
-            template: None,
+            settings: RefCell::new(in_force),
+            uncovered: waits.then(|| variant.clone()),
+            metrics: aged.map(|aged| aged.metrics.clone()).unwrap_or_default(),
+            ..Stage::new(variant, place, cautions, facts)
         })
     }
 
@@ -190,7 +185,6 @@ impl<'l> Devices<'l> {
 
     /// Makes the stage of a formatted filesystem that a guest mounts.
     fn formatted_for_guest(
-        &mut self,
         variant: &Variant,
         volume: Volume,
         (cautions, image): (Vec<Caution>, Vec<Fact>),
@@ -202,18 +196,7 @@ impl<'l> Devices<'l> {
         // Observers in the guest do not see the host's layers below its disk.
         facts.extend(volume.device().model().iter().flat_map(|model| model.facts()));
         facts.extend(image);
-        let place = RefCell::new(Place::Formatted(Box::new(volume)));
-        Ok(Stage {
-            settings: RefCell::new(None),
-            place,
-            uncovered: None,
-            key: key(variant),
-            second_key: second_key(variant),
-            cautions,
-            facts,
-            metrics: Vec::new(),
-            template: self.unrecorded.take(),
-        })
+        Ok(Stage::new(variant, Place::Formatted(Box::new(volume)), cautions, facts))
     }
 
     /// Makes the stage of an empty device, on which a guest builds the layers and the filesystem.
@@ -223,44 +206,36 @@ impl<'l> Devices<'l> {
         let cautions = device.cautions().iter().map(DeviceCaution::caution).collect();
         let mut facts = facts(variant, None, None);
         facts.extend(device.model().iter().flat_map(|model| model.facts()));
-        let place = RefCell::new(Place::Empty(Box::new(device)));
-        Ok(Stage {
-            settings: RefCell::new(None),
-            place,
-            uncovered: None,
-            key: key(variant),
-            second_key: second_key(variant),
-            cautions,
-            facts,
-            metrics: Vec::new(),
-            template: None,
-        })
+        Ok(Stage::new(variant, Place::Empty(Box::new(device)), cautions, facts))
     }
 
     /// Makes the filesystem for a guest, with the fact about its fingerprint: by mkfs once per
-    /// recipe, then by copying, so that all kernels start from the same bytes.
+    /// recipe, then by copying, so that all kernels start from the same bytes. The first one comes
+    /// with its template, from which a resumed plan makes the same filesystem.
     fn for_guest(
         &mut self,
         variant: &Variant,
         device: LabDevice,
-    ) -> Result<(Volume, Vec<Fact>), LabError> {
+    ) -> Result<(Volume, Vec<Fact>, Option<Artifact>), LabError> {
         let recipe = recipe(variant);
         let of =
             |pattern: &FilesystemTemplate| vec![fact(IMAGE_FACT, pattern.fingerprint().to_owned())];
         match self.patterns.get(&recipe) {
             Some(Some(pattern)) => {
                 let (volume, is_copy) = device.restore(pattern, &variant.mkfs)?;
-                Ok((volume, if is_copy { of(pattern) } else { Vec::new() }))
+                Ok((volume, if is_copy { of(pattern) } else { Vec::new() }, None))
             }
-            Some(None) => Ok((device.format(&variant.filesystem, &variant.mkfs)?, Vec::new())),
+            Some(None) => {
+                Ok((device.format(&variant.filesystem, &variant.mkfs)?, Vec::new(), None))
+            }
             None => {
                 let volume = device.format(&variant.filesystem, &variant.mkfs)?;
                 // Without `O_TMPFILE` no template can be stored: mkfs runs for each trial.
                 let pattern = volume.template().ok().flatten();
                 let image = pattern.as_ref().map(of).unwrap_or_default();
-                self.unrecorded = pattern.as_ref().and_then(template_artifact);
+                let template = pattern.as_ref().and_then(template_artifact);
                 self.patterns.insert(recipe, pattern);
-                Ok((volume, image))
+                Ok((volume, image, template))
             }
         }
     }
@@ -354,6 +329,21 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
+    /// Creates the stage of a variant that needs no settings of this machine.
+    fn new(variant: &Variant, place: Place, cautions: Vec<Caution>, facts: Vec<Fact>) -> Self {
+        Self {
+            settings: RefCell::new(None),
+            place: RefCell::new(place),
+            uncovered: None,
+            key: key(variant),
+            second_key: second_key(variant),
+            cautions,
+            facts,
+            metrics: Vec::new(),
+            template: None,
+        }
+    }
+
     /// Work directory, which may not exist yet.
     ///
     /// # Errors

@@ -67,8 +67,8 @@ pub(super) fn figure(ratios: &Ratios) -> Figure {
     let (metric, baseline) = (visible(&ratios.metric), visible(&ratios.baseline));
     Figure {
         class: "ratios",
-        title: metric.clone(),
-        subtitle: format!(", times as good as {baseline} by round; more is better."),
+        title: format!("{metric}, times as good as {baseline}"),
+        subtitle: " by round; more is better.".to_owned(),
         aside: String::new(),
         key: "A mark is the ratio of one round, the line is the estimate; at the right edge its \
               interval."
