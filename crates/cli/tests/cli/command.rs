@@ -118,6 +118,7 @@ fn invalid_commands_are_refused_before_they_run() {
     for (words, why) in [
         (&["--"][..], "no command is given"),
         (&["--shell", "true", "--", "true"], "given twice"),
+        (&["--", "dd if=x of=y"], "give its words apart, or --shell 'dd if=x of=y'"),
         (&["--", "no-such-program-of-that-name"], "not found in the directories of PATH"),
         (&["--metric=x=(.)(.),unit=s", "--", "touch", "ran"], "2 capture groups"),
         (&["--metric=elapsed_seconds=(.),unit=s", "--", "touch", "ran"], "itself"),

@@ -1,6 +1,9 @@
 //! Request of a command line or a plan: the words of the command, the commands before and after it,
 //! and the metrics that its output is searched for.
 
+use std::path::Path;
+
+use treering_model::quoted;
 use treering_script::{ConfigError, ProgramWatch, RunRequest, Settings};
 
 use super::found::MetricPattern;
@@ -29,6 +32,12 @@ pub(super) fn by_shell(text: &str) -> Vec<String> {
     vec!["sh".to_owned(), "-c".to_owned(), text.replace(ProgramWatch::PLACE, &variable)]
 }
 
+/// Reports whether a word is a command line with spaces rather than the name of a program.
+fn is_whole_line(word: &str) -> bool {
+    let has_space = word.trim().contains(char::is_whitespace);
+    has_space && !word.contains(ProgramWatch::PLACE) && !Path::new(word).exists()
+}
+
 impl CommandJob {
     pub(super) fn new(settings: &Settings) -> Result<Self, ConfigError> {
         let words: Vec<String> = settings.values(COMMAND).map(str::to_owned).collect();
@@ -46,6 +55,11 @@ impl CommandJob {
                 return Err(ConfigError::new(format!("--{SHELL}: no command is given")));
             }
             (None, Some(text)) => by_shell(text),
+            (Some(word), None) if words.len() == 1 && is_whole_line(word) => {
+                let message = format!("'{word}' is no program, but a whole line in one word");
+                let hint = format!("give its words apart, or --{SHELL} {}", quoted(word));
+                return Err(ConfigError::new(message).hint(hint));
+            }
             (Some(_), None) => words,
         };
         let texts = [SHELL, PREPARE, CLEANUP].map(|name| settings.text(name).unwrap_or_default());
