@@ -54,6 +54,9 @@ fn errors_unrelated_to_the_revision_end_the_bisection() {
         let ran = FinishedCommand::run(command.arg(&plan));
         ran.ends_with(255).complains(said).complains("no revision is blamed");
     }
+    let mut command = program.command(["bisect-step", "--good", "v6.11"]);
+    let ran = FinishedCommand::run(command.arg(&plan));
+    ran.ends_with(255).complains("git:v6.11");
 }
 
 /// Creates a repository with one commit for each of these kinds of revision, oldest first.

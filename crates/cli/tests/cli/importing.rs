@@ -362,7 +362,7 @@ fn write_results(program: &Program) {
 fn results_of_mmtests_are_imported_with_iterations() {
     let program = program();
     write_results(&program);
-    let said = program.run(["import", "log"]).ends_with(0);
+    let said = program.run(["import", "log", "--full"]).ends_with(0);
     let skipped = "log/base/iter-0/filebench/logs/webproxy-1.2";
     assert!(said.stdout.contains(&skipped[..40]), "{said}");
     assert_eq!(count(&program), 2 * 2 * 7);

@@ -20,6 +20,25 @@ pub struct KernelChoice {
     pub file: PathBuf,
 }
 
+/// Whole path of a kernel's file or directory, which `whose` names.
+///
+/// # Errors
+/// When it does not exist.
+fn existing(kernel: &Path, whose: &str) -> Result<PathBuf, Failure> {
+    kernel.canonicalize().map_err(|error| {
+        let failure = Failure::of_path(kernel, &error);
+        let failure = failure.context(format!("{whose}: no kernel can be read"));
+        if kernel.components().count() > 1 {
+            return failure;
+        }
+        let revision = kernel.display();
+        failure.hint(format!(
+            "name a package, an image or a built tree; a revision of the sources here is \
+             git:{revision}, with --build"
+        ))
+    })
+}
+
 /// Copy of a variant under another kernel, in a guest.
 ///
 /// # Errors
@@ -29,9 +48,7 @@ pub(crate) fn with_kernel(
     name: &str,
     kernel: &Path,
 ) -> Result<Variant, Failure> {
-    let kernel: PathBuf = kernel.canonicalize().map_err(|error| {
-        Failure::of_path(kernel, &error).context(format!("{name}: no kernel can be read"))
-    })?;
+    let kernel = existing(kernel, name)?;
     let spec = variant.guest.clone().unwrap_or_else(|| GuestSpec::new(PathBuf::new()));
     let guest = Some(GuestSpec { kernel, ..spec });
     Ok(Variant { name: name.to_owned(), kernel: None, guest, ..variant.clone() })
@@ -144,9 +161,7 @@ fn in_guests(
     kernels: &[KernelChoice],
 ) -> Result<Vec<Variant>, Failure> {
     let name_and_path = |KernelChoice { name, file }: &KernelChoice| {
-        let kernel = file.canonicalize().map_err(|error| {
-            Failure::of_path(file, &error).context("--kernel: no kernel can be read")
-        })?;
+        let kernel = existing(file, "--kernel")?;
         Ok((name.clone().unwrap_or_else(|| kernel_name(file)), kernel))
     };
     let named_kernels = kernels.iter().map(name_and_path).collect::<Result<Vec<_>, Failure>>()?;

@@ -23,7 +23,7 @@ mod scale;
 pub use device::JobDevice;
 pub use layouts::LayoutFeed;
 pub use program::{ExternalProgram, ProgramEnd, ProgramWatch, ReportedPhase};
-pub use queue::{IoQueue, QueueKind};
+pub use queue::{IoQueue, QueueKind, RequestFlags};
 pub use request::RunRequest;
 pub use scale::{ScaleUnit, WorkScale};
 
@@ -83,8 +83,8 @@ pub struct Task {
     pub direct: bool,
     /// Mode of synchronous opens: `O_SYNC`, `O_DSYNC` or neither.
     pub synchronous: SyncMode,
-    /// True if reads and writes are vectored (`preadv2`, `readv`).
-    pub vectored: bool,
+    /// Flags of vectored reads and writes (`preadv2`, `readv`); `None` for plain ones.
+    pub vectored: Option<RequestFlags>,
     /// True if calls use the whole path of each item, starting with the path given by the user, and
     /// no directory is opened.
     pub whole_paths: bool,
@@ -113,7 +113,7 @@ impl Task {
             file_op,
             direct: false,
             synchronous: SyncMode::No,
-            vectored: false,
+            vectored: None,
             whole_paths: false,
             queue: None,
             buffers: None,

@@ -14,7 +14,7 @@ pub fn read_at(file: BorrowedFd<'_>, buffer: &mut [u8], position: u64) -> Result
     retry_on_intr(|| pread(file, &mut *buffer, position))
 }
 
-/// Like [`read_at`], by `preadv2` into one buffer.
+/// Like [`read_at`], by `preadv2` into one buffer, with these `RWF_` flags.
 ///
 /// # Errors
 /// As `preadv2`.
@@ -22,13 +22,13 @@ pub fn read_vector_at(
     file: BorrowedFd<'_>,
     buffer: &mut [u8],
     position: u64,
+    flags: u32,
 ) -> Result<usize, Errno> {
-    retry_on_intr(|| {
-        preadv2(file, &mut [IoSliceMut::new(&mut *buffer)], position, ReadWriteFlags::empty())
-    })
+    let flags = ReadWriteFlags::from_bits_retain(flags);
+    retry_on_intr(|| preadv2(file, &mut [IoSliceMut::new(&mut *buffer)], position, flags))
 }
 
-/// Like [`write_both_at`], by `pwritev2`; an empty second buffer is omitted.
+/// Like [`write_both_at`], by `pwritev2` with these `RWF_` flags; an empty second buffer is omitted.
 ///
 /// # Errors
 /// As `pwritev2`.
@@ -37,10 +37,12 @@ pub fn write_vector_at(
     head: &[u8],
     tail: &[u8],
     position: u64,
+    flags: u32,
 ) -> Result<usize, Errno> {
     let pieces = [IoSlice::new(head), IoSlice::new(tail)];
     let pieces = if tail.is_empty() { &pieces[..1] } else { &pieces[..] };
-    retry_on_intr(|| pwritev2(file, pieces, position, ReadWriteFlags::empty()))
+    let flags = ReadWriteFlags::from_bits_retain(flags);
+    retry_on_intr(|| pwritev2(file, pieces, position, flags))
 }
 
 /// Writes at `position`; returns the number of bytes written, possibly fewer than given.

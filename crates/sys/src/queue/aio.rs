@@ -10,7 +10,7 @@ use crate::files::entries::last_error;
 #[derive(Clone, Copy, Debug, Default)]
 struct ControlBlock {
     data: u64,
-    /// Key and flags in native byte order; both are zero.
+    /// Key, which is zero, and the `RWF_` flags. Their order follows that of bytes.
     key_and_flags: [u32; 2],
     opcode: u16,
     priority: i16,
@@ -66,6 +66,11 @@ impl Aio {
         for request in requests {
             self.blocks.push(ControlBlock {
                 data: u64::from(request.tag),
+                key_and_flags: if cfg!(target_endian = "little") {
+                    [0, request.flags]
+                } else {
+                    [request.flags, 0]
+                },
                 opcode: if request.writes { WRITE } else { READ },
                 file: u32::try_from(request.file).map_err(|_closed| Errno::BADF)?,
                 address: request.address as u64,

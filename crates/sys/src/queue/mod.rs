@@ -25,6 +25,9 @@ pub enum QueueKind {
     Uring,
 }
 
+/// `RWF_HIPRI` of `linux/fs.h`.
+const POLLED: u32 = 1;
+
 /// Largest queue depth.
 const QUEUE_DEPTH_MAX: u16 = 4096;
 
@@ -83,6 +86,8 @@ struct RawRequest {
     bytes: u32,
     position: u64,
     tag: u16,
+    /// `RWF_` flags; polling is a property of the whole ring.
+    flags: u32,
 }
 
 /// Asynchronous request queue. Must be used by the thread that created it: other threads may get
@@ -90,6 +95,8 @@ struct RawRequest {
 #[derive(Debug)]
 pub struct RequestQueue {
     kernel: QueueBackend,
+    /// `RWF_` flags of every request.
+    flags: u32,
     buffers: Vec<PageBuffer>,
     /// Data of all writes that name no data of their own; the kernel only reads them.
     source: Option<Arc<PageBuffer>>,
@@ -107,22 +114,32 @@ unsafe impl Send for RequestQueue {}
 
 impl RequestQueue {
     /// Creates a queue for up to `depth` requests in flight, whose buffers have this size from the
-    /// start, with all their memory; larger buffers are made on demand.
+    /// start, with all their memory; larger buffers are made on demand. Its requests have these `RWF_`
+    /// flags; with `RWF_HIPRI` the ring waits for the device by polling it, which AIO cannot.
     ///
     /// # Errors
     /// `EINVAL` for a depth of 0 or more than 4096, else as `io_setup` and `io_uring_setup`:
     /// `ENOSYS` or `EPERM` if the kernel or a sandbox denies it, `EAGAIN` if too many queues exist.
-    pub fn new(kind: QueueKind, depth: u16, buffer_bytes: usize) -> Result<Self, Errno> {
-        if depth == 0 || depth > QUEUE_DEPTH_MAX {
+    pub fn new(
+        kind: QueueKind,
+        depth: u16,
+        buffer_bytes: usize,
+        flags: u32,
+    ) -> Result<Self, Errno> {
+        let is_polled = flags & POLLED != 0;
+        if depth == 0 || depth > QUEUE_DEPTH_MAX || is_polled && kind == QueueKind::Aio {
             return Err(Errno::INVAL);
         }
         let kernel = match kind {
             QueueKind::Aio => QueueBackend::Aio(Aio::new(u32::from(depth))?),
-            QueueKind::Uring => QueueBackend::Uring(Box::new(Uring::new(u32::from(depth))?)),
+            QueueKind::Uring => {
+                QueueBackend::Uring(Box::new(Uring::new(u32::from(depth), is_polled)?))
+            }
         };
         let tags = usize::from(depth);
         Ok(Self {
             kernel,
+            flags: flags & !POLLED,
             // Zeros would have no memory before they are written.
             buffers: (0..tags).map(|_| PageBuffer::filled(u8::MAX, buffer_bytes)).collect(),
             source: None,
@@ -222,8 +239,8 @@ impl RequestQueue {
             self.buffer(tag, bytes)?.as_mut_ptr()
         };
         self.busy[usize::from(tag)] = true;
-        let file = file.as_raw_fd();
-        self.raw.push(RawRequest { file, writes, address, bytes: length, position, tag });
+        let (file, flags) = (file.as_raw_fd(), self.flags);
+        self.raw.push(RawRequest { file, writes, address, bytes: length, position, tag, flags });
         Ok(())
     }
 
@@ -287,13 +304,13 @@ mod tests {
 
     use crate::PageBuffer;
 
-    use super::{CompletedRequest, QueueKind, RequestQueue, Transfer};
+    use super::{CompletedRequest, POLLED, QueueKind, RequestQueue, Transfer};
 
     const BLOCK: usize = 4096;
 
     /// Creates a queue, unless this kernel or sandbox denies it.
     fn queue(kind: QueueKind, depth: u16) -> Option<RequestQueue> {
-        match RequestQueue::new(kind, depth, 0) {
+        match RequestQueue::new(kind, depth, 0, 0) {
             Ok(queue) => Some(queue),
             Err(errno) => {
                 assert!(matches!(errno, Errno::NOSYS | Errno::PERM | Errno::ACCESS), "{errno}");
@@ -465,6 +482,7 @@ mod tests {
             assert_eq!(submit(&mut queue, &[write(0), write(1), write(2)]), Ok(3));
             drop(queue);
         }
-        assert!(RequestQueue::new(QueueKind::Aio, 0, 0).is_err());
+        assert!(RequestQueue::new(QueueKind::Aio, 0, 0, 0).is_err());
+        assert!(RequestQueue::new(QueueKind::Aio, 8, 0, POLLED).is_err());
     }
 }

@@ -44,14 +44,18 @@ impl Uring {
     /// Creates rings for `depth` requests with a single issuer thread. Completions are then
     /// processed where the thread waits, without interrupting it, which improves the rate with 64
     /// requests in flight on a loop device by almost half. Kernels before 6.1 lack this mode.
-    pub(super) fn new(depth: u32) -> Result<Self, Errno> {
-        let ring = IoUring::builder()
-            .setup_coop_taskrun()
-            .setup_single_issuer()
-            .setup_defer_taskrun()
-            .build(depth);
+    pub(super) fn new(depth: u32, is_polled: bool) -> Result<Self, Errno> {
+        let builder = || {
+            let mut builder = IoUring::builder();
+            if is_polled {
+                builder.setup_iopoll();
+            }
+            builder
+        };
+        let ring =
+            builder().setup_coop_taskrun().setup_single_issuer().setup_defer_taskrun().build(depth);
         let ring = match ring {
-            Err(error) if errno(&error) == Errno::INVAL => IoUring::new(depth),
+            Err(error) if errno(&error) == Errno::INVAL => builder().build(depth),
             ring => ring,
         };
         let ring = ring.map_err(|error| errno(&error))?;
@@ -112,13 +116,14 @@ impl Uring {
     /// descriptor that was closed since an earlier request must have been forgotten.
     pub(super) unsafe fn submit(&mut self, requests: &[RawRequest]) -> Result<usize, Errno> {
         for request in requests {
-            let RawRequest { file, writes, address, bytes, position, tag } = *request;
+            let RawRequest { file, writes, address, bytes, position, tag, flags } = *request;
+            let flags = flags.cast_signed();
             let is_registered = self.is_registered(file);
             let fd = types::Fd(file);
             let entry = if writes {
-                opcode::Write::new(fd, address, bytes).offset(position).build()
+                opcode::Write::new(fd, address, bytes).offset(position).rw_flags(flags).build()
             } else {
-                opcode::Read::new(fd, address, bytes).offset(position).build()
+                opcode::Read::new(fd, address, bytes).offset(position).rw_flags(flags).build()
             };
             // The number of a registered file is that of its descriptor.
             let entry = if is_registered { entry.flags(squeue::Flags::FIXED_FILE) } else { entry };

@@ -9,8 +9,8 @@ use std::time::Duration;
 use treering_model::{Counters, Metric, Op, TaskTotals};
 use treering_script::{
     AllRanks, CachePolicy, Conductor, Io, IoQueue, ParallelGroup, ParallelOptions, Phase,
-    QueueKind, Script, Session, SessionError, SessionResult, SessionStop, SignalEffect, Stop,
-    SyncScope, Task, TaskListener, TimeLimit, UnfinishedTasks,
+    QueueKind, RequestFlags, Script, Session, SessionError, SessionResult, SessionStop,
+    SignalEffect, Stop, SyncScope, Task, TaskListener, TimeLimit, UnfinishedTasks,
 };
 
 use super::headline::HeadlineSums;
@@ -176,6 +176,7 @@ impl BenchSession {
                     depth: DEPTH,
                     read_bytes: 0,
                     write_bytes: 0,
+                    flags: RequestFlags::default(),
                 };
                 tasks.push(Task {
                     direct: thread.direct,

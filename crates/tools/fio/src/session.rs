@@ -229,7 +229,7 @@ impl JobSession {
             expected_bytes,
             direct: job.direct,
             synchronous: job.synchronous,
-            vectored: job.engine.is_vectored(),
+            vectored: job.engine.is_vectored().then_some(job.extras.request_flags),
             buffers,
             identity: job.extras.running.identity(),
             scheduling: job.extras.running.scheduling(worker.seeds.clone_number()),

@@ -64,6 +64,7 @@ impl Worker {
             depth: u16::try_from(job.depth).unwrap_or(u16::MAX),
             read_bytes: largest(job.rw.reads, Direction::Read),
             write_bytes: largest(job.rw.writes, Direction::Write),
+            flags: job.extras.request_flags,
         })
     }
 

@@ -32,7 +32,8 @@ pub(super) fn is_buffered(call: &Call<'_>) -> bool {
 /// Open files of a task, by their slots.
 pub(super) struct OpenFiles<'c> {
     pub(super) files: &'c [Option<OwnedFd>],
-    pub(super) vectored: bool,
+    /// `RWF_` flags of vectored calls; `None` for plain ones.
+    pub(super) vectored: Option<u32>,
     pub(super) mappings: &'c mut HashMap<u16, FileMapping>,
 }
 
@@ -47,14 +48,18 @@ pub(super) fn attempt_buffered(
     let fd = |number: u16| files.get(usize::from(number))?.as_ref().map(OwnedFd::as_fd);
     match *call {
         Call::Read { file, bytes } => {
-            let read = if vectored { read_vector } else { read };
+            let read = if vectored.is_some() { read_vector } else { read };
             let got = read(fd(file.0).ok_or(Errno::BADF)?, part(&mut buffers, bytes))?;
             Ok(CallReply::moved(got as u64, 1))
         }
         Call::ReadAt { file, bytes, position } => {
             let file = fd(file.0).ok_or(Errno::BADF)?;
-            let read = if vectored { read_vector_at } else { read_at };
-            Ok(CallReply::moved(read(file, part(&mut buffers, bytes), position)? as u64, 1))
+            let into = part(&mut buffers, bytes);
+            let got = match vectored {
+                Some(flags) => read_vector_at(file, into, position, flags)?,
+                None => read_at(file, into, position)?,
+            };
+            Ok(CallReply::moved(got as u64, 1))
         }
         Call::ReadMapped { file, bytes, position } => {
             mappings.get(&file.0).ok_or(Errno::BADF)?.read(position, part(&mut buffers, bytes))?;
@@ -71,17 +76,16 @@ pub(super) fn attempt_buffered(
             let (file, data) = (fd(file.0).ok_or(Errno::BADF)?, &*part(&mut buffers, bytes));
             whole(bytes, |written, _| {
                 let left = remainder(data, written);
-                if vectored { write_both(file, left, &[]) } else { write(file, left) }
+                if vectored.is_some() { write_both(file, left, &[]) } else { write(file, left) }
             })
         }
         Call::WriteAt { file, bytes, position } => {
             let (file, data) = (fd(file.0).ok_or(Errno::BADF)?, &*part(&mut buffers, bytes));
             whole(bytes, |written, _| {
                 let at = position.wrapping_add(written);
-                if vectored {
-                    write_vector_at(file, remainder(data, written), &[], at)
-                } else {
-                    write_at(file, remainder(data, written), at)
+                match vectored {
+                    Some(flags) => write_vector_at(file, remainder(data, written), &[], at, flags),
+                    None => write_at(file, remainder(data, written), at),
                 }
             })
         }

@@ -22,7 +22,8 @@ use std::path::PathBuf;
 
 use treering_model::Op;
 use treering_script::{
-    Buffers, Call, CallError, CallResult, CallSubject, Completion, DirEntries, IoQueue, SyncMode,
+    Buffers, Call, CallError, CallResult, CallSubject, Completion, DirEntries, IoQueue,
+    RequestFlags, SyncMode,
 };
 
 use crate::HeatBook;
@@ -79,7 +80,7 @@ pub trait Caller: Send {
     fn open_through(&mut self, direct: bool, synchronous: SyncMode);
 
     /// Selects the vector calls (`readv`, `pwritev`, …) for the reads and writes of the next task.
-    fn by_vectors(&mut self, _are: bool) {}
+    fn by_vectors(&mut self, _vectored: Option<RequestFlags>) {}
 
     /// Selects whole paths for the next task: the kernel gets the full path of each item, starting
     /// with the user's own, and no directory is opened.

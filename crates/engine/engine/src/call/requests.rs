@@ -31,14 +31,14 @@ impl TaskRequests {
         queue: Option<IoQueue>,
         constant: Option<Arc<PageBuffer>>,
     ) -> Result<Self, Errno> {
-        let make = |IoQueue { kind, depth, read_bytes, write_bytes }| {
+        let make = |IoQueue { kind, depth, read_bytes, write_bytes, flags }| {
             let write_bytes = if constant.is_some() { 0 } else { write_bytes };
             let bytes = usize::try_from(read_bytes.max(write_bytes)).unwrap_or(usize::MAX);
             let kind = match kind {
                 QueueKind::Libaio => Kind::Aio,
                 QueueKind::IoUring => Kind::Uring,
             };
-            let mut queue = RequestQueue::new(kind, depth, bytes)?;
+            let mut queue = RequestQueue::new(kind, depth, bytes, flags.bits())?;
             constant.into_iter().for_each(|source| queue.set_source(source));
             Ok(queue)
         };

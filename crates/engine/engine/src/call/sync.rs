@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use treering_script::{
     Buffers, Call, CallError, CallResult, CallSubject, Completion, DirEntries, DirSlot, EntryKind,
-    FileSlot, IoQueue, MAX_DIRS, StatfsSpace, SyncMode, SyncScope,
+    FileSlot, IoQueue, MAX_DIRS, RequestFlags, StatfsSpace, SyncMode, SyncScope,
 };
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FileMapping, FileType, FilesystemFacts, IoPath, OpenHow,
@@ -65,7 +65,8 @@ fn device_size(path: &CStr) -> Result<CallReply, CallError> {
 pub struct SyncCaller {
     confinement: Confinement,
     through: IoPath,
-    vectored: bool,
+    /// `RWF_` flags of vectored calls; `None` for plain ones.
+    vectored: Option<u32>,
     /// Path of the target as given by the user.
     user_path: PathBuf,
     whole_paths: Option<WholePaths>,
@@ -101,7 +102,7 @@ impl SyncCaller {
         Ok(Self {
             confinement,
             through: IoPath::default(),
-            vectored: false,
+            vectored: None,
             user_path: PathBuf::new(),
             whole_paths: None,
             roots: Vec::new(),
@@ -405,7 +406,7 @@ impl SyncCaller {
         let Self { files, reading, .. } = self;
         let file = file_in(files, file)?;
         let wanted = usize::try_from(bytes).unwrap_or(LARGEST_CALL_BYTES).min(reading.len());
-        let read = if self.vectored { read_vector } else { read };
+        let read = if self.vectored.is_some() { read_vector } else { read };
         let got = read(file.as_fd(), &mut reading[..wanted])?;
         Ok(CallReply::moved(got as u64, 1))
     }
@@ -420,10 +421,9 @@ impl SyncCaller {
         let file = file_in(files, file)?;
         let wanted = usize::try_from(bytes).unwrap_or(LARGEST_CALL_BYTES).min(reading.len());
         let into = &mut reading[..wanted];
-        let got = if self.vectored {
-            read_vector_at(file.as_fd(), into, position)?
-        } else {
-            read_at(file.as_fd(), into, position)?
+        let got = match self.vectored {
+            Some(flags) => read_vector_at(file.as_fd(), into, position, flags)?,
+            None => read_at(file.as_fd(), into, position)?,
         };
         Ok(CallReply::moved(got as u64, 1))
     }
@@ -464,7 +464,7 @@ impl SyncCaller {
         let file = file_in(files, file)?.as_fd();
         whole(bytes, |written, wanted| {
             let (head, tail) = payload.take(position.wrapping_add(written), wanted);
-            let is_one = tail.is_empty() && !*vectored;
+            let is_one = tail.is_empty() && vectored.is_none();
             if is_one { write(file, head) } else { write_both(file, head, tail) }
         })
     }
@@ -480,8 +480,8 @@ impl SyncCaller {
         whole(bytes, |written, wanted| {
             let at = position.wrapping_add(written);
             let (head, tail) = payload.take(at, wanted);
-            if *vectored {
-                write_vector_at(file, head, tail, at)
+            if let Some(flags) = *vectored {
+                write_vector_at(file, head, tail, at, flags)
             } else if tail.is_empty() {
                 write_at(file, head, at)
             } else {
@@ -567,8 +567,8 @@ impl Caller for SyncCaller {
         self.through = IoPath { direct, synchronous };
     }
 
-    fn by_vectors(&mut self, are: bool) {
-        self.vectored = are;
+    fn by_vectors(&mut self, vectored: Option<RequestFlags>) {
+        self.vectored = vectored.map(RequestFlags::bits);
     }
 
     fn by_whole_paths(&mut self, are: bool) -> io::Result<()> {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use treering_script::{
     Buffers, Call, CallError, CallResult, CallSubject, Completion, CreateHow, DirEntries, DirSlot,
-    FileSlot, IoQueue, OpenHow, SyncMode,
+    FileSlot, IoQueue, OpenHow, RequestFlags, SyncMode,
 };
 use treering_stats::Access;
 use treering_sys::monotonic_ns;
@@ -107,8 +107,8 @@ impl<C: Caller> Caller for HeatCaller<C> {
         self.caller.open_through(direct, synchronous);
     }
 
-    fn by_vectors(&mut self, are: bool) {
-        self.caller.by_vectors(are);
+    fn by_vectors(&mut self, vectored: Option<RequestFlags>) {
+        self.caller.by_vectors(vectored);
     }
 
     fn by_whole_paths(&mut self, are: bool) -> io::Result<()> {

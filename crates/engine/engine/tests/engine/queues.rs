@@ -3,7 +3,8 @@
 use treering_engine::{MemoryFilesystem, RunSessions, StopFlag, Target};
 use treering_model::Op;
 use treering_script::{
-    AsyncRequest, CreateHow, DirSlot, FileSlot, Io, IoQueue, OpenHow, QueueKind, Script, Stop, Task,
+    AsyncRequest, CreateHow, DirSlot, FileSlot, Io, IoQueue, OpenHow, QueueKind, RequestFlags,
+    Script, Stop, Task,
 };
 
 use crate::stage::{ScriptedSession, group, perform, task_of};
@@ -55,7 +56,13 @@ impl Script for QueuedScript {
 
 fn check<P: RunSessions>(place: &P, kind: QueueKind) -> bool {
     let task = Task {
-        queue: Some(IoQueue { kind, depth: DEPTH, read_bytes: 0, write_bytes: BLOCK }),
+        queue: Some(IoQueue {
+            kind,
+            depth: DEPTH,
+            read_bytes: 0,
+            write_bytes: BLOCK,
+            flags: RequestFlags::default(),
+        }),
         ..task_of("a", Box::new(QueuedScript))
     };
     let mut play = ScriptedSession::new(vec![("p", vec![group(vec![task])])]);
@@ -97,7 +104,13 @@ fn requests_complete_in_every_queue_kind_and_in_memory() {
 #[test]
 fn a_queue_without_depth_is_no_queue() {
     let task = Task {
-        queue: Some(IoQueue { kind: QueueKind::Libaio, depth: 0, read_bytes: 0, write_bytes: 0 }),
+        queue: Some(IoQueue {
+            kind: QueueKind::Libaio,
+            depth: 0,
+            read_bytes: 0,
+            write_bytes: 0,
+            flags: RequestFlags::default(),
+        }),
         ..task_of("a", Box::new(QueuedScript))
     };
     let place = tempfile::tempdir().unwrap();

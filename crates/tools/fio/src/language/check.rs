@@ -10,20 +10,23 @@ use super::keys::WITH_FIO;
 use super::section::Section;
 use super::verifying::VerifyKind;
 
-/// Keys specific to one engine.
-const OF_ENGINES: [(&str, Engine); 7] = [
-    ("userspace_reap", Engine::Libaio),
-    ("fixedbufs", Engine::IoUring),
-    ("registerfiles", Engine::IoUring),
-    ("sqthread_poll", Engine::IoUring),
-    ("sqthread_poll_cpu", Engine::IoUring),
-    ("nonvectored", Engine::IoUring),
-    ("force_async", Engine::IoUring),
+/// Keys that only some engines have.
+const OF_ENGINES: [(&str, &[Engine]); 10] = [
+    ("userspace_reap", &[Engine::Libaio]),
+    ("fixedbufs", &[Engine::IoUring]),
+    ("registerfiles", &[Engine::IoUring]),
+    ("sqthread_poll", &[Engine::IoUring]),
+    ("sqthread_poll_cpu", &[Engine::IoUring]),
+    ("nonvectored", &[Engine::IoUring]),
+    ("force_async", &[Engine::IoUring]),
+    ("hipri", &[Engine::IoUring, Engine::Pvsync2]),
+    ("nowait", &[Engine::IoUring, Engine::Libaio, Engine::Pvsync2]),
+    ("uncached", &[Engine::IoUring, Engine::Pvsync2]),
 ];
 impl Engine {
-    /// Keys that only this engine accepts.
+    /// Keys that this engine has and others have not.
     pub(crate) fn keys(self) -> impl Iterator<Item = &'static str> {
-        let keys = OF_ENGINES.into_iter().filter(move |(_, engine)| *engine == self);
+        let keys = OF_ENGINES.into_iter().filter(move |(_, engines)| engines.contains(&self));
         keys.map(|(key, _)| key)
     }
 }
@@ -202,12 +205,13 @@ fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
             return refuse("a pattern is verified, and there is none", "write verify_pattern=...");
         }
     }
-    if let Some((key, engine)) =
-        OF_ENGINES.into_iter().find(|(key, engine)| job.sets(key) && job.engine != *engine)
+    if let Some((key, engines)) =
+        OF_ENGINES.iter().find(|(key, engines)| job.sets(key) && !engines.contains(&job.engine))
     {
-        let name =
-            Engine::NAMES.iter().find(|(_, one)| *one == engine).map_or("", |(name, _)| name);
-        return refuse(&format!("{key} with another engine"), &format!("write ioengine={name}"));
+        let names = Engine::NAMES.iter().filter(|(_, engine)| engines.contains(engine));
+        let names: Vec<String> = names.map(|(name, _)| format!("ioengine={name}")).collect();
+        let hint = format!("write {}", names.join(" or "));
+        return refuse(&format!("{key} with another engine"), &hint);
     }
     without_data(job, to)?;
     if job.open_files > OPEN_FILES_MAX

@@ -1,5 +1,7 @@
 //! Rarely used options of a job: steering, buffer contents, and reporting.
 
+use treering_script::RequestFlags;
+
 use super::distribution::Distribution;
 use super::pattern::Pattern;
 use super::replay::Replay;
@@ -108,6 +110,8 @@ pub(crate) struct RareOptions {
     pub is_poisson: bool,
     /// True if a rate is not caught up with after a pause of `thinktime`: `rate_ignore_thinktime`.
     pub skips_pauses: bool,
+    /// What is asked of the kernel for each request: `hipri`, `nowait`, `uncached`.
+    pub request_flags: RequestFlags,
     pub lowest: MinimumRates,
     pub latency: LatencyTarget,
     pub steady: SteadyState,
@@ -175,6 +179,7 @@ impl Default for RareOptions {
         Self {
             is_poisson: false,
             skips_pauses: false,
+            request_flags: RequestFlags::default(),
             lowest: MinimumRates::default(),
             latency: LatencyTarget::default(),
             steady: SteadyState::default(),

@@ -213,6 +213,7 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("numa_cpu_nodes", "numa_cpu_nodes"),
     ("numa_mem_policy", "numa_mem_policy"),
     ("hipri", "hipri"),
+    ("nowait", "nowait"),
     ("uncached", "uncached"),
     ("hipri_percentage", "hipri_percentage"),
     ("cmdprio_percentage", "cmdprio_percentage"),
@@ -291,7 +292,6 @@ const FOREIGN: &[(&str, &[&str])] = &[
         &[
             "thp",
             "libaio_vectored",
-            "nowait",
             "cmdprio_class",
             "cmdprio",
             "cmdprio_bssplit",

@@ -235,6 +235,12 @@ impl Section {
         if self.extras.skips_pauses {
             options.push(("rate_ignore_thinktime", switch(true)));
         }
+        let flags = self.extras.request_flags;
+        let flags =
+            [("hipri", flags.polled), ("nowait", flags.no_wait), ("uncached", flags.uncached)];
+        options.extend(
+            flags.into_iter().filter(|(_, is_on)| *is_on).map(|(key, _)| (key, switch(true))),
+        );
         options.push(("fsync", self.fsync.to_string()));
         options.push(("fdatasync", self.fdatasync.to_string()));
         let sync = self.extras.range_sync;

@@ -40,6 +40,23 @@ fn wrong(settings: &str) -> String {
 }
 
 #[test]
+fn flags_of_requests_belong_to_the_engines_that_have_them() {
+    let bits = |settings: &str| one(settings).extras.request_flags.bits();
+    for (settings, expected) in [
+        ("ioengine=pvsync2\nhipri", 1),
+        ("ioengine=io_uring\nhipri=1\nnowait=1", 9),
+        ("ioengine=libaio\nnowait=1", 8),
+        ("ioengine=io_uring\nuncached=1", 0x80),
+        ("ioengine=io_uring\nhipri=0\nuncached=0", 0),
+    ] {
+        assert_eq!(bits(settings), expected, "{settings}");
+    }
+    for settings in ["ioengine=libaio\nhipri=1", "nowait=1", "ioengine=sync\nuncached=1"] {
+        assert!(wrong(settings).contains("with another engine"), "{settings}");
+    }
+}
+
+#[test]
 fn global_sections_apply_to_later_jobs() {
     let text = "; comment\n[global]\n  bs = 8k  ; trailing\nsize=1m # other\n\n[seq read]\nrw=read\n\
                 [b]\nrw=randrw\nbs=4k,8k\nrwmixread=70\nstonewall\n[global]\nbs=16k\n[c]\nbs=,2k\n\

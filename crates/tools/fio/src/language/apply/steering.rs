@@ -2,7 +2,6 @@
 
 use treering_kit::faults::Fault;
 
-use super::super::keys::WITH_FIO;
 use super::super::section::Section;
 use super::super::steering::{RangeSync, SteadyState};
 use super::super::values::RawValue;
@@ -221,14 +220,10 @@ impl Section {
                 self.extras.names_nodes |= !matches!(policy, "default" | "local");
             }
             "rate_ignore_thinktime" => self.extras.skips_pauses = value.switch()?,
+            "hipri" => self.extras.request_flags.polled = is_on(value)?,
+            "nowait" => self.extras.request_flags.no_wait = value.switch()?,
+            "uncached" => self.extras.request_flags.uncached = is_on(value)?,
             // The options are accepted only if they are off.
-            "hipri" | "uncached" => {
-                // A switch that stands alone is on.
-                if value.text.is_empty() || value.switch()? {
-                    let what = "asks for polled or uncached requests, which are not made here";
-                    return Err(value.refuse(what, WITH_FIO));
-                }
-            }
             "hipri_percentage" | "cmdprio_percentage" => value.word(&[("0", ()), ("0,0", ())])?,
             // Without a cgroup, none is removed.
             "cgroup_nodelete" => value.switch().map(|_| ())?,
@@ -236,6 +231,11 @@ impl Section {
         }
         Ok(true)
     }
+}
+
+/// Value of a switch that is on where it stands alone.
+fn is_on(value: &RawValue<'_>) -> Result<bool, Fault> {
+    Ok(value.text.is_empty() || value.switch()?)
 }
 
 fn identity(value: &RawValue<'_>) -> Result<u32, Fault> {
