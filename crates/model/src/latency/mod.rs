@@ -58,7 +58,7 @@ impl Latency {
         Self { histogram: with_range(LONGEST_NS) }
     }
 
-    /// An empty histogram with memory for latencies up to `highest_ns`, which grows for longer ones.
+    /// An empty histogram with memory for latencies up to `highest_ns`, that grows for longer ones.
     fn for_latencies_up_to(highest_ns: u64) -> Self {
         // The least range of a histogram ends at twice its beginning.
         let mut histogram = with_range(highest_ns.clamp(2, LONGEST_NS));

@@ -28,7 +28,8 @@ pub fn read_vector_at(
     retry_on_intr(|| preadv2(file, &mut [IoSliceMut::new(&mut *buffer)], position, flags))
 }
 
-/// Like [`write_both_at`], by `pwritev2` with these `RWF_` flags; an empty second buffer is omitted.
+/// Like [`write_both_at`], by `pwritev2` with these `RWF_` flags; an empty second buffer is
+/// omitted.
 ///
 /// # Errors
 /// As `pwritev2`.

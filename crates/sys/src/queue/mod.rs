@@ -114,8 +114,9 @@ unsafe impl Send for RequestQueue {}
 
 impl RequestQueue {
     /// Creates a queue for up to `depth` requests in flight, whose buffers have this size from the
-    /// start, with all their memory; larger buffers are made on demand. Its requests have these `RWF_`
-    /// flags; with `RWF_HIPRI` the ring waits for the device by polling it, which AIO cannot.
+    /// start, with all their memory; larger buffers are made on demand. Its requests have these
+    /// `RWF_` flags; with `RWF_HIPRI` the ring waits for the device by polling it, which AIO
+    /// cannot.
     ///
     /// # Errors
     /// `EINVAL` for a depth of 0 or more than 4096, else as `io_setup` and `io_uring_setup`:

@@ -1,5 +1,5 @@
-//! Logs of requests in fio's formats: `write_lat_log`, `write_bw_log`, `write_iops_log`, and
-//! `write_iolog`, whose lines are `MICROSECONDS FILE ACTION [OFFSET BYTES]`.
+//! Logs of requests in fio's formats: `write_lat_log`, `write_bw_log`, `write_iops_log`,
+//! `write_hist_log`, and `write_iolog`, whose lines are `MICROSECONDS FILE ACTION [OFFSET BYTES]`.
 //!
 //! A line is `TIME, VALUE, DIRECTION, BYTES, PRIORITY`: milliseconds from the job's start, and a
 //! latency in nanoseconds, KiB per second or requests per second. With `log_avg_msec` a line
@@ -7,6 +7,7 @@
 //! follows the bytes.
 
 mod files;
+mod histograms;
 
 use std::path::Path;
 
@@ -14,9 +15,12 @@ use crate::language::LogOptions;
 
 use super::worker::Worker;
 use files::{LogFiles, LogLine};
+use histograms::HistogramWindows;
 
 /// Number of lines that are held before they are written: a clone writes its logs while it works.
 const LINES_HELD: usize = 1 << 14;
+/// Number of bytes of histograms that are held before they are written.
+const HISTOGRAM_BYTES_HELD: usize = 1 << 20;
 
 /// Kinds of lines.
 const SLAT: usize = 0;
@@ -63,6 +67,9 @@ pub(super) struct Logs {
     /// True if files are written.
     is_real: bool,
     lines: Vec<LogLine>,
+    histograms: HistogramWindows,
+    /// Lines of histograms.
+    histogram_text: String,
     windows: [[AveragingWindow; 3]; 3],
     /// Start of the window of bandwidth and IOPS, common to all directions.
     rates_began_ms: u64,
@@ -83,6 +90,8 @@ impl Logs {
             files,
             is_real: false,
             lines: Vec::new(),
+            histograms: HistogramWindows::default(),
+            histogram_text: String::new(),
             windows: Default::default(),
             rates_began_ms: 0,
             rates: Default::default(),
@@ -106,6 +115,13 @@ impl Logs {
             }
             self.latency(CLAT, at_ms, of, clat_ns);
             self.latency(LAT, at_ms, of, clat_ns + slat_ns.unwrap_or(0));
+        }
+        if self.options.histograms.is_some() && self.options.histogram_ms > 0 {
+            let request = [at_ms, direction as u64, bytes, clat_ns];
+            self.histograms.ended(&mut self.histogram_text, &self.options, request);
+            if self.histogram_text.len() >= HISTOGRAM_BYTES_HELD {
+                self.write();
+            }
         }
         if self.options.average_ms > 0 {
             self.rates[direction][0] += bytes;
@@ -194,9 +210,10 @@ impl Logs {
     #[cold]
     fn write(&mut self) {
         if self.is_real {
-            self.files.write(&self.options, &self.lines);
+            self.files.write(&self.options, &self.lines, &self.histogram_text);
         }
         self.lines.clear();
+        self.histogram_text.clear();
     }
 
     /// Closes the last interval of each latency log, which ends with the work.

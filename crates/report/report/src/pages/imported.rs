@@ -123,8 +123,8 @@ pub fn page(rows: &[ImportedRow], view: &ImportView<'_>) -> Report {
     page
 }
 
-/// Cautions of the outputs, each with its advice and the number of outputs that have it; a page that
-/// is not whole has the first one, without its advice, and the codes of the others.
+/// Cautions of the outputs, each with its advice and the number of outputs that have it; a page
+/// that is not whole has the first one, without its advice, and the codes of the others.
 fn cautions(rows: &[ImportedRow], is_whole: bool) -> Option<Block> {
     let mut by_code: Vec<(&Caution, usize, bool)> = Vec::new();
     for caution in rows.iter().flat_map(|row| &row.cautions) {

@@ -92,7 +92,8 @@ proptest! {
 
     #[test]
     fn any_document_fits(title in text(), blocks in vec(block(), 0..5)) {
-        assert_mailable(&rendered(&Report { blocks, ..Report::new(title) }, by_name("plain").unwrap()));
+        let page = Report { blocks, ..Report::new(title) };
+        assert_mailable(&rendered(&page, by_name("plain").unwrap()));
     }
 
     /// Command lines are excluded from the property, since a terminal wraps them itself so that

@@ -103,6 +103,7 @@ pub(super) fn is_switch(name: &str) -> bool {
                 | "experimental_verify"
                 | "write_lat_log"
                 | "write_bw_log"
+                | "write_hist_log"
                 | "write_iops_log"
         )
 }

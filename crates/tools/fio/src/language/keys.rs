@@ -134,6 +134,9 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("kb_base", "kb_base"),
     ("write_lat_log", "write_lat_log"),
     ("write_bw_log", "write_bw_log"),
+    ("write_hist_log", "write_hist_log"),
+    ("log_hist_msec", "log_hist_msec"),
+    ("log_hist_coarseness", "log_hist_coarseness"),
     ("write_iops_log", "write_iops_log"),
     ("log_avg_msec", "log_avg_msec"),
     ("log_max_value", "log_max_value"),
@@ -264,9 +267,6 @@ const FOREIGN: &[(&str, &[&str])] = &[
     (
         "other logs of requests",
         &[
-            "write_hist_log",
-            "log_hist_msec",
-            "log_hist_coarseness",
             "log_prio",
             "log_store_compressed",
             "log_unix_epoch",

@@ -9,6 +9,12 @@ pub(crate) struct LogOptions {
     pub bandwidth: Option<String>,
     /// Prefix of the IOPS log: `write_iops_log`.
     pub iops: Option<String>,
+    /// Prefix of the log of completion latencies over time: `write_hist_log`.
+    pub histograms: Option<String>,
+    /// Milliseconds of latencies in one of its lines: `log_hist_msec`; 0 for no lines.
+    pub histogram_ms: u64,
+    /// Power of two of the buckets that are one in it: `log_hist_coarseness`.
+    pub histogram_coarseness: u32,
     /// Averaging window of a log line in milliseconds; 0 for a line for each request.
     pub average_ms: u64,
     /// True if such a line has the longest latency and not the mean: `log_max_value`.
@@ -24,7 +30,8 @@ pub(crate) struct LogOptions {
 impl LogOptions {
     /// True if any log is asked for.
     pub(crate) fn is_any(&self) -> bool {
-        let prefixes = [&self.latencies, &self.bandwidth, &self.iops, &self.requests];
+        let prefixes =
+            [&self.latencies, &self.bandwidth, &self.iops, &self.histograms, &self.requests];
         prefixes.iter().any(|prefix| prefix.is_some())
     }
 }

@@ -275,16 +275,31 @@ impl Section {
         options.push(("disable_slat", switch(self.reported.disable_slat)));
         options.push(("disable_bw", switch(self.reported.disable_bw)));
         let LogOptions {
-            latencies, bandwidth, iops, average_ms, together, offsets, requests, ..
+            latencies,
+            bandwidth,
+            iops,
+            histograms,
+            average_ms,
+            together,
+            offsets,
+            requests,
+            ..
         } = &self.logs;
-        for (key, prefix) in
-            [("write_lat_log", latencies), ("write_bw_log", bandwidth), ("write_iops_log", iops)]
-        {
+        for (key, prefix) in [
+            ("write_lat_log", latencies),
+            ("write_bw_log", bandwidth),
+            ("write_iops_log", iops),
+            ("write_hist_log", histograms),
+        ] {
             let named = prefix.as_ref().map(|prefix| match prefix.as_str() {
                 "" => self.name.clone(),
                 prefix => prefix.to_owned(),
             });
             options.extend(named.map(|prefix| (key, prefix)));
+        }
+        if histograms.is_some() {
+            options.push(("log_hist_msec", self.logs.histogram_ms.to_string()));
+            options.push(("log_hist_coarseness", self.logs.histogram_coarseness.to_string()));
         }
         options.push(("log_avg_msec", average_ms.to_string()));
         options.push(("log_max_value", switch(self.logs.has_maxima)));

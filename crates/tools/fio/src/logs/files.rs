@@ -13,8 +13,10 @@ use super::{BANDWIDTH, CLOSED, DATA_SYNC, IOPS, ISSUED, OPENED, RANGE_SYNC, SYNC
 /// Line of a log: its kind, and what the kind has.
 pub(super) type LogLine = [u64; 6];
 
+/// Kind of the log of histograms, whose lines come as text.
+const HISTOGRAMS: usize = 5;
 /// Suffixes of the log files, by kind.
-const KINDS: [&str; 5] = ["slat", "clat", "lat", "bw", "iops"];
+const KINDS: [&str; 6] = ["slat", "clat", "lat", "bw", "iops", "clat_hist"];
 
 /// Files of a clone's logs.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +37,7 @@ fn prefix(options: &LogOptions, kind: usize) -> Option<&str> {
     match kind {
         BANDWIDTH => options.bandwidth.as_deref(),
         IOPS => options.iops.as_deref(),
+        HISTOGRAMS => options.histograms.as_deref(),
         _ => options.latencies.as_deref(),
     }
 }
@@ -54,7 +57,7 @@ impl LogFiles {
 
     /// Appends lines to the files. Those of this clone alone begin empty; as in the original,
     /// others keep what is in them.
-    pub(super) fn write(&mut self, options: &LogOptions, lines: &[LogLine]) {
+    pub(super) fn write(&mut self, options: &LogOptions, lines: &[LogLine], histograms: &str) {
         let begins = !std::mem::replace(&mut self.has_begun, true);
         for (kind, name) in KINDS.into_iter().enumerate() {
             let Some(prefix) = prefix(options, kind) else { continue };
@@ -64,8 +67,12 @@ impl LogFiles {
             } else {
                 format!("{prefix}_{name}.{}.log", self.number)
             };
-            let text = text_of_kind(kind, options, lines);
-            self.append(&path, begins && !options.together, &text);
+            let anew = begins && !options.together;
+            if kind == HISTOGRAMS {
+                self.append(&path, anew, histograms);
+            } else {
+                self.append(&path, anew, &text_of_kind(kind, options, lines));
+            }
         }
         if let Some(path) = &options.requests {
             let mut text = String::new();

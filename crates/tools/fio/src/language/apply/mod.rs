@@ -353,14 +353,8 @@ impl Section {
                 ];
                 self.extras.unified = value.word(&words)?;
             }
-            "log_offset" => self.logs.offsets = value.switch()?,
             "read_iolog" => self.extras.replays = Some(value.text.to_owned()),
             "replay_no_stall" => self.extras.replay_stalls = !value.switch()?,
-            "write_iolog" => self.logs.requests = Some(prefix(value)?),
-            "per_job_logs" => self.logs.together = !value.switch()?,
-            "write_lat_log" => self.logs.latencies = Some(prefix(value)?),
-            "write_bw_log" => self.logs.bandwidth = Some(prefix(value)?),
-            "write_iops_log" => self.logs.iops = Some(prefix(value)?),
             "bwavgtime" => self.extras.sampled_ms[0] = value.number(1, u64::from(u32::MAX))?,
             "iopsavgtime" => self.extras.sampled_ms[1] = value.number(1, u64::from(u32::MAX))?,
             "significant_figures" => {
@@ -370,6 +364,29 @@ impl Section {
             "unit_base" => {
                 let words = [("0", false), ("8", false), ("1", true)];
                 self.extras.numbers.bits = value.word(&words)?;
+            }
+            // The session reads the option where it measures the disk.
+            "disk_util" => value.switch().map(|_| ())?,
+            // The option is read before all others.
+            "kb_base" => {}
+            _ => return self.apply_log(name, value),
+        }
+        Ok(true)
+    }
+
+    fn apply_log(&mut self, name: &str, value: &RawValue<'_>) -> Result<bool, Fault> {
+        match name {
+            "log_offset" => self.logs.offsets = value.switch()?,
+            "write_iolog" => self.logs.requests = Some(prefix(value)?),
+            "per_job_logs" => self.logs.together = !value.switch()?,
+            "write_lat_log" => self.logs.latencies = Some(prefix(value)?),
+            "write_bw_log" => self.logs.bandwidth = Some(prefix(value)?),
+            "write_iops_log" => self.logs.iops = Some(prefix(value)?),
+            "write_hist_log" => self.logs.histograms = Some(prefix(value)?),
+            "log_hist_msec" => self.logs.histogram_ms = value.number(0, u64::from(u32::MAX))?,
+            "log_hist_coarseness" => {
+                let power = value.number(0, 6)?;
+                self.logs.histogram_coarseness = u32::try_from(power).unwrap_or(0);
             }
             "log_avg_msec" => self.logs.average_ms = value.number(0, u64::from(u32::MAX))?,
             "log_max_value" => self.logs.has_maxima = value.switch()?,
@@ -381,10 +398,6 @@ impl Section {
                     return Err(value.refuse("is no list of processors", "write 0,2-4"));
                 }
             }
-            // The session reads the option where it measures the disk.
-            "disk_util" => value.switch().map(|_| ())?,
-            // The option is read before all others.
-            "kb_base" => {}
             _ => return Ok(false),
         }
         Ok(true)
