@@ -83,9 +83,9 @@ mod tests {
         let mut two = [0; 2];
         assert_eq!(read_at(file.as_fd(), &mut two, 4), Ok(2));
         assert_eq!(&two, b"cd");
-        assert_eq!(write_vector_at(file.as_fd(), b"d", b"ef", 5), Ok(3));
-        assert_eq!(write_vector_at(file.as_fd(), b"a", b"", 2), Ok(1));
-        assert_eq!(read_vector_at(file.as_fd(), &mut two, 6), Ok(2));
+        assert_eq!(write_vector_at(file.as_fd(), b"d", b"ef", 5, 0), Ok(3));
+        assert_eq!(write_vector_at(file.as_fd(), b"a", b"", 2, 0), Ok(1));
+        assert_eq!(read_vector_at(file.as_fd(), &mut two, 6, 0), Ok(2));
         assert_eq!(&two, b"ef");
         // The file's own position is still its beginning.
         let mut blocks = Vec::new();
