@@ -25,7 +25,7 @@ use crate::register::{FileNumber, RecordId};
 use crate::{DeviceError, LabError};
 
 /// Longest wait for a resource that is being closed.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// Longest wait for a killed program to end, which first waits for its disk.
 pub(crate) const KILLED_PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) const STEP: Duration = Duration::from_millis(50);

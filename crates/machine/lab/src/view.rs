@@ -9,6 +9,8 @@ use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 
 use treering_model::filesystems::{UntouchedMount, by_signature};
 use treering_sys::{
@@ -20,6 +22,7 @@ use crate::error::unfit;
 use crate::families::mounted_families;
 use crate::guard::{DeviceSignature, find_signatures};
 use crate::machine::{DeviceNumber, KernelMounts, block_number, word};
+use crate::release::{PATIENCE, STEP};
 use crate::{DeviceError, LabError};
 
 /// Mark by which a loop device is recognised as treering's.
@@ -251,7 +254,17 @@ fn private_view(
 ) -> Result<ReadOnlyView, LabError> {
     needs_root()?;
     let parsed = MountOptions::parse(&[options]).map_err(DeviceError::MountOption)?;
-    match mount_detached(node.as_os_str(), fs_type, &parsed) {
+    let mut waited = Duration::ZERO;
+    let mounted = loop {
+        match mount_detached(node.as_os_str(), fs_type, &parsed) {
+            // What was just unmounted stays until the last program and mount namespace let go.
+            Err((Errno::BUSY, _)) if waited < PATIENCE => {}
+            mounted => break mounted,
+        }
+        sleep(STEP);
+        waited += STEP;
+    };
+    match mounted {
         Ok(mount) => {
             // The descriptor of the mount is path-only (`O_PATH`).
             let root = reopen_dir(&mount)
@@ -264,6 +277,10 @@ fn private_view(
                 (Errno::NOSYS, _) => "the kernel is older than Linux 5.2; mount it read-only \
                                       yourself and name the directory"
                     .to_owned(),
+                (Errno::BUSY, words) => format!(
+                    "{}; another mount namespace may still have it mounted (lsns -t mnt)",
+                    words.unwrap_or_else(|| errno.to_string())
+                ),
                 (errno, Some(words)) => format!("{errno}: {words}"),
                 (errno, None) => errno.to_string(),
             };
