@@ -100,6 +100,22 @@ fn a_classic_run_prints_the_original_output() {
 }
 
 #[test]
+fn a_sync_before_the_run_is_in_no_rate() {
+    let program = program();
+    let before = "create files\nsystem \"sync\"\n";
+    let ran = classic(&program, &format!("{MIX}{before}run 1\n")).ends_with(0);
+    assert!(
+        ran.stdout.contains(": Population and pre-allocation of filesets completed\n"),
+        "{ran}"
+    );
+    let (_, summary) = ran.stdout.split_once(": IO Summary: ").unwrap();
+    let printed: f64 = summary.split_whitespace().nth(2).unwrap().parse().unwrap();
+    // The metric counts the time of the threads.
+    let counted = figure(&last(&program), &Scope::Trial, "operations_per_second");
+    assert!((printed / counted - 1.0).abs() < 1e-3, "{printed} {counted}: {ran}");
+}
+
+#[test]
 fn only_filesets_are_removed() {
     let program = program();
     let photo = program.home().join("w/set/photo.jpg");
@@ -147,6 +163,15 @@ fn snapshots_and_histograms_are_reported() {
         counts.trim_end_matches(" ]").split(' ').map(|count| count.parse().unwrap()).collect();
     assert_eq!(counts.len(), 64);
     assert!(counts.iter().sum::<u64>() > 0);
+}
+
+#[test]
+fn a_period_that_ends_with_the_run_is_reported_once() {
+    for run in ["psrun -1 1", "psrun 2 1"] {
+        let program = program();
+        let ran = classic(&program, &format!("{MIX}{run}\n")).ends_with(0);
+        assert_eq!(ran.stdout.matches(": IO Summary: ").count(), 1, "{run}: {ran}");
+    }
 }
 
 #[test]

@@ -212,6 +212,12 @@ const CODES: &[&str] = &[
     "--name=a --rw=sideways --size=64k",
     "--name=a --rw=write --size=64k --numjobs=3 --max-jobs=1",
     "--name=a --rw=write --size=64k --readonly",
+    "--name=a --rw=write --size=64k --group_reporting=3 --thread=5 --new_group=2",
+    "--name=a --rw=randwrite --size=64k --norandommap=7 --invalidate=-1",
+    "--name=a --rw=write --size=64k --overwrite=9",
+    "--name=a --rw=write --size=64k --time_based=soon",
+    "--name=a --rw=write --size=64k --ioengine=linuxaio --iodepth=4",
+    "--name=a --rw=write --size=64k --ioengine=aio-ring",
     "--bogus",
     "no-such-file.fio",
     "--version",
@@ -530,4 +536,56 @@ fn a_job_named_like_a_path_has_its_files_there() {
     let (program, dir) = (program(), temp_dir());
     ours(&program, dir.path(), "--name=a/b --size=64k --rw=write").ends_with(0);
     assert_eq!(fs::metadata(dir.path().join("a/b.0.0")).unwrap().len(), 65536);
+}
+
+/// Job files in which files are named several times, or jobs are left out of the report.
+const NAMED: &[&str] = &[
+    "[global]\nfilename=all\nsize=96k\n[w]\nrw=write\nfilename=own\n",
+    "[global]\nfilename=all\nfilename=more\nsize=96k\n[w]\nrw=write\n[v]\nrw=read\n",
+    "[global]\nfilename=all\ndirectory=.\nsize=64k\n[w]\nrw=write\ndirectory=below\n",
+    "[global]\nfilename=all\nsize=64k\n[w]\nrw=write\ndirectory=below\nfilename=own\n",
+    "[global]\nfilename=all\nsize=64k\n[w]\nrw=write\nfilename=all\n",
+    "[global]\nfilename=all:more\nsize=96k\n[w]\nrw=write\nnrfiles=1\n",
+    "[global]\nfilename=all\nfilesize=64k\n[w]\nrw=randwrite\nfilename=own\nnumjobs=2\n",
+    "[w]\ndirectory=.:below\nfilename=own\nsize=64k\nnumjobs=2\nrw=write\n",
+    "[w]\nnrfiles=4\nfilename=own\nsize=64k\nrw=write\n",
+    "[global]\nsize=64k\nrw=write\n[w]\n[quiet]\nstats=0\ngroup_reporting\n[v]\nnew_group\n",
+    "[global]\nsize=64k\nrw=write\ngroup_reporting\n[quiet]\nstats=0\n[w]\nnumjobs=2\n",
+    "[quiet]\nsize=64k\nrw=write\nstats=0\n",
+];
+
+/// Sizes of the files of a directory and of the one below it.
+fn all_sizes(dir: &Path) -> [BTreeMap<String, u64>; 2] {
+    let mut here = sizes(dir);
+    here.remove("below");
+    [here, sizes(&dir.join("below"))]
+}
+
+#[test]
+fn files_that_several_sections_name_and_jobs_without_a_row_equal_the_original() {
+    require_tool!("fio");
+    at_once(NAMED, |job| {
+        let program = program();
+        let (theirs, mine) = (temp_dir(), temp_dir());
+        for dir in [&theirs, &mine] {
+            fs::create_dir(dir.path().join("below")).unwrap();
+            fs::write(dir.path().join("job.fio"), job).unwrap();
+        }
+        let line = "--output-format=json job.fio";
+        let expected = original(theirs.path(), line);
+        let ran = ours(&program, mine.path(), line);
+        assert_eq!(ran.code, expected.status.code(), "{job}: {ran}");
+        assert_eq!(all_sizes(mine.path()), all_sizes(theirs.path()), "{job}: {ran}");
+        let rows = |text: &str| {
+            let jobs = document(text)["jobs"].take();
+            // The original adds a row without a name for a job that is to have none.
+            let named = |job: &&Value| job.get("jobname").is_some();
+            let row = |job: &Value| {
+                (job["jobname"].clone(), job["groupid"].clone(), job["write"]["io_bytes"].clone())
+            };
+            jobs.as_array().unwrap().iter().filter(named).map(row).collect::<Vec<_>>()
+        };
+        let text = String::from_utf8(expected.stdout).unwrap();
+        assert_eq!(rows(&ran.stdout), rows(&text), "{job}: {ran}");
+    });
 }

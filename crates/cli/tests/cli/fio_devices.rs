@@ -187,6 +187,9 @@ fn the_installed_fio_is_not_handed_a_device_in_use() {
     fs::write(program.home().join("w.fio"), &job).unwrap();
     fs::write(program.home().join("r.fio"), job.replace("randwrite", "randread")).unwrap();
     program.run(["fio", "--no-store", "w.fio"]).ends_with(1).complains("refusing to write to");
+    // The original writes to the files of all sections, not to those of the last one only.
+    fs::write(program.home().join("both.fio"), format!("{job}filename=own\n")).unwrap();
+    program.run(["fio", "--no-store", "both.fio"]).ends_with(1).complains("refusing to write to");
     program.run(["fio", "--no-store", "r.fio"]).ends_with(0).complains("runs this job");
     drop(above);
     run("--ioengine=mmap").ends_with(0);

@@ -105,6 +105,16 @@ fn what_the_original_refuses_is_refused_with_its_exit_code() {
 }
 
 #[test]
+fn a_read_test_of_missing_files_ends_the_run_without_a_rate() {
+    let program = program();
+    let ran = classic(&program, 1, "-F -n 10 -e 100 -E -d there").ends_with(255);
+    assert!(ran.stderr.contains("No such file or directory"), "{ran}");
+    assert!(!ran.stdout.contains("SUMMARY"), "{ran}");
+    let ran = classic(&program, 1, "-F -n 10 -T -d there").ends_with(0);
+    assert!(ran.stdout.contains("WARNING: 10 items were not there"), "{ran}");
+}
+
+#[test]
 fn a_run_that_aborts_in_the_original_works() {
     let program = program();
     let words = "-u -L -z 2 -b 3 -I 20 -N 1 -i 2 -d there";

@@ -322,7 +322,8 @@ impl RequestedFiles {
         after: &BannerState,
     ) -> Result<Self, ConfigError> {
         let text = options.size.as_deref().unwrap_or("");
-        let Some(size) = SizeSpec::read(text) else {
+        // The original passes over colons at the front, as scripts have them: -s:8192:64k.
+        let Some(size) = SizeSpec::read(text.trim_start_matches(':')) else {
             return after.refuse(&format!(
                 "-s: '{text}' is not SIZE[:CHUNK[:SEEKS[:SEEKERS]]]; a chunk is a power of 2 from \
                  256 bytes to 1 MiB"
@@ -493,6 +494,7 @@ mod tests {
             1000
         );
         assert_eq!(read(&[ROOT, ("size", "100"), ("ram", "0")]).output_options.label.mib, 100);
+        assert_eq!(read(&[ROOT, ("size", ":100:4k"), ("ram", "0")]).output_options.label.mib, 100);
         let many = refused(&[ROOT, ("size", "0"), ("number", "28340"), ("ram", "0")]);
         assert!(many.ends_with("Not enough ram to test with 28340K files."));
         read(&[ROOT, ("size", "0"), ("number", "28339"), ("ram", "0")]);

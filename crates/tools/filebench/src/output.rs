@@ -199,13 +199,13 @@ impl FilebenchOutput {
         }
     }
 
+    /// Adds a task of the benchmark; a sync before it has no report.
     fn add_work(&mut self, task: &TaskTotals) {
+        let Some(account) = task.counters.read::<WorkerReport>() else { return };
         let began_ns = self.began_ns.map_or(task.began_ns, |began| began.min(task.began_ns));
         self.began_ns = Some(began_ns);
         self.ended_ns = self.ended_ns.max(task.began_ns + task.wall_ns);
-        if let Some(account) = task.counters.read::<WorkerReport>() {
-            account.add_to(&mut self.sums);
-        }
+        account.add_to(&mut self.sums);
     }
 
     fn results(&mut self, sums: &[FlowopCounters], at_ns: u64, elapsed_ns: u64) -> String {
@@ -357,7 +357,9 @@ impl ClassicOutput for FilebenchOutput {
             }
             TrialEvent::PhaseEnded(phase) => {
                 let ended_ns = phase.began_ns + phase.wall_ns;
-                self.filesets_ns = (phase.name == SETUP).then_some(ended_ns);
+                if phase.name == SETUP {
+                    self.filesets_ns = Some(ended_ns);
+                }
                 ToolOutput::default()
             }
             TrialEvent::Ended { ending, at_ns } => match ending {

@@ -230,10 +230,15 @@ impl BenchSession {
     /// Counters of all workers at the end of a period. The workers are asked for them one tick
     /// earlier.
     fn snapshot(&mut self, elapsed_ns: u64) -> Counters {
-        let Some((period, _)) = self.namespace.plan.run_length.period else {
+        let run_length = self.namespace.plan.run_length;
+        let Some((period, _)) = run_length.period else {
             return Counters::default();
         };
         let next = period.saturating_mul(SECOND_NS).saturating_mul(self.snapshots + 1);
+        // As in the original, the end of the run reports the last period.
+        if run_length.seconds.is_some_and(|seconds| next >= seconds.saturating_mul(SECOND_NS)) {
+            return Counters::default();
+        }
         let moment = u64::try_from(TICK.as_nanos()).unwrap_or(0);
         if elapsed_ns.saturating_add(moment) >= next && self.asked == self.snapshots {
             self.asked += 1;

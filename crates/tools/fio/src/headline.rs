@@ -34,7 +34,7 @@ pub(super) struct RowTraits {
 /// Adds up a run, each row of the report by itself.
 #[derive(Clone, Debug)]
 pub(super) struct Headline {
-    rows: Vec<usize>,
+    rows: Vec<Option<usize>>,
     /// Job name and row name of each row; they differ where the clones of a job are reported
     /// separately.
     names: Vec<(String, String)>,
@@ -61,19 +61,24 @@ impl Headline {
         Self::from_rows(clones.map(|(row, job)| (row, job.name.as_str(), traits(job))))
     }
 
-    /// Builds the rows from the row number, job name and section of each clone.
-    pub(super) fn from_rows<'n>(clones: impl Iterator<Item = (usize, &'n str, RowTraits)>) -> Self {
+    /// Builds the rows from the row number, job name and section of each clone. Clones without a
+    /// row are left out.
+    pub(super) fn from_rows<'n>(
+        clones: impl Iterator<Item = (Option<usize>, &'n str, RowTraits)>,
+    ) -> Self {
         let mut rows = Vec::new();
         let mut names: Vec<&str> = Vec::new();
         let mut traits: Vec<RowTraits> = Vec::new();
         for (row, name, of_section) in clones {
-            if row >= names.len() {
-                names.push(name);
-                traits.push(of_section);
-            } else {
-                traits[row].merge(of_section);
-            }
             rows.push(row);
+            match row {
+                Some(row) if row < names.len() => traits[row].merge(of_section),
+                Some(_) => {
+                    names.push(name);
+                    traits.push(of_section);
+                }
+                None => {}
+            }
         }
         // Rows that share a job name are separately reported clones, so their names include the
         // number.
@@ -92,7 +97,7 @@ impl Headline {
     /// Adds the tally of a clone that ended.
     pub(super) fn worked(&mut self, number: usize, task: &TaskTotals, tally: &Tally) {
         self.cpu_ns += task.cpu.total_ns();
-        let row = self.rows.get(number).and_then(|&row| self.sums.get_mut(row));
+        let row = self.rows.get(number).and_then(|&row| self.sums.get_mut(row?));
         match row {
             Some(Some(sum)) => sum.merge(tally),
             Some(none) => *none = Some(tally.clone()),
@@ -118,7 +123,7 @@ impl Headline {
         };
         for (number, directions) in directions.enumerate() {
             let mut tally = Tally::default();
-            let traits = self.rows.get(number).and_then(|&row| self.traits.get(row));
+            let traits = self.rows.get(number).and_then(|&row| self.traits.get(row?));
             if traits.is_some_and(|traits| traits.syncs) {
                 tally.sync = done.lat.clone();
             }

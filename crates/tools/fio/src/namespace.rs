@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use crate::language::Section;
+use crate::language::{Section, joined_path};
 use treering_script::{Call, ConfigError, DirSlot};
 
 use super::file_hash::hash;
@@ -112,10 +112,9 @@ impl Namespace {
         job: &Section,
         clone: u64,
     ) -> Result<Vec<FileName>, ConfigError> {
-        let directory = directory_of(job, clone);
         let mut files = Vec::new();
         for number in 0..job.files {
-            files.push(self.file(job, directory, &path_of(job, clone, number))?);
+            files.push(self.file(job, spelled(job, clone, number))?);
         }
         Ok(files)
     }
@@ -142,11 +141,10 @@ impl Namespace {
         job: &Section,
     ) -> Result<(Option<String>, Option<String>), ConfigError> {
         let colons = |names: Vec<String>| names.join(":");
-        if job.filenames.iter().any(|path| path.contains('/')) {
-            let within = job.directories.first().map(String::as_str);
+        if !job.filenames.is_empty() {
             let mut paths = Vec::new();
             for path in &job.filenames {
-                let FileName { directory, name, .. } = self.file_below(job, within, path)?;
+                let FileName { directory, name, .. } = self.file_below(job, path.clone())?;
                 let name = name.to_string_lossy().replace(':', "\\:");
                 paths.push(format!("{}/{name}", beside(directory)));
             }
@@ -156,43 +154,27 @@ impl Namespace {
         let named = if job.directories.is_empty() { &here[..] } else { &job.directories };
         let mut directories = Vec::new();
         for directory in named {
-            // Devices are refused by the names of files in a directory.
-            let path = job.filenames.first().map_or("file", String::as_str);
-            directories.push(beside(self.file_below(job, Some(directory), path)?.directory));
+            let path = joined_path(Some(directory), "file");
+            directories.push(beside(self.file_below(job, path)?.directory));
         }
-        for path in &job.filenames {
-            self.file_below(job, Some(&named[0]), path)?;
-        }
-        let escaped = job.filenames.iter().map(|path| path.replace(':', "\\:")).collect();
-        let names = (!job.filenames.is_empty()).then(|| colons(escaped));
-        Ok((Some(colons(directories)), names))
+        Ok((Some(colons(directories)), None))
     }
 
     /// A file of a job that the original runs, which is no device.
-    fn file_below(
-        &mut self,
-        job: &Section,
-        directory: Option<&str>,
-        path: &str,
-    ) -> Result<FileName, ConfigError> {
-        let file = self.file(job, directory, path)?;
+    fn file_below(&mut self, job: &Section, path: String) -> Result<FileName, ConfigError> {
+        let file = self.file(job, path)?;
         if !file.is_device {
             return Ok(file);
         }
-        let what = format!("[{}]: the file '{}' is a device", job.name, path.escape_debug());
+        let name = file.name.to_string_lossy();
+        let what = format!("[{}]: the file '{}' is a device", job.name, name.escape_debug());
         Err(ConfigError::new(what).hint("leave --with-fio out, or run treering fio"))
     }
 
-    fn file(
-        &mut self,
-        job: &Section,
-        directory: Option<&str>,
-        path: &str,
-    ) -> Result<FileName, ConfigError> {
-        let whole = joined_path(directory, path);
+    fn file(&mut self, job: &Section, path: String) -> Result<FileName, ConfigError> {
         // Jobs that are only read touch no file.
         let looks = self.classic && !self.allows_devices;
-        let whole = if looks { resolve_link(whole) } else { whole };
+        let whole = if looks { resolve_link(path.clone()) } else { path.clone() };
         let (parent, name) = whole.rsplit_once('/').unwrap_or((".", &whole));
         let parent = if parent.is_empty() { "/" } else { parent };
         let wrong = |why: &str| {
@@ -246,26 +228,13 @@ fn directory_of(job: &Section, clone: u64) -> Option<&str> {
     job.directories.get(place).map(String::as_str)
 }
 
-/// Path of a file within its directory, if the job names one.
-fn path_of(job: &Section, clone: u64, number: u64) -> String {
-    let named = usize::try_from(number).ok().and_then(|at| job.filenames.get(at));
-    match named {
-        Some(named) => named.clone(),
-        None => format_name(&job.filename_format, &job.heading.title, clone, number),
-    }
-}
-
 /// Path of a clone's file as the original spells it.
 pub(super) fn spelled(job: &Section, clone: u64, number: u64) -> String {
-    joined_path(directory_of(job, clone), &path_of(job, clone, number))
-}
-
-/// Joins directory and path by a slash, as the original does, even if the path is absolute.
-fn joined_path(directory: Option<&str>, path: &str) -> String {
-    match directory {
-        Some(directory) => format!("{directory}/{path}"),
-        None => path.to_owned(),
-    }
+    let named = usize::try_from(number).ok().and_then(|at| job.filenames.get(at));
+    named.cloned().unwrap_or_else(|| {
+        let name = format_name(&job.filename_format, &job.heading.title, clone, number);
+        joined_path(directory_of(job, clone), &name)
+    })
 }
 
 /// Path of a directory below the target, relative to a sibling.

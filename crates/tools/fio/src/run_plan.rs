@@ -143,7 +143,7 @@ impl RunPlan {
     pub(super) fn report(&self, done: &[Option<Tally>]) -> Vec<ReportRow> {
         let mut rows: Vec<(usize, ReportRow)> = Vec::new();
         for ((worker, number), tally) in self.workers.iter().zip(self.rows()).zip(done) {
-            let Some(tally) = tally else { continue };
+            let (Some(number), Some(tally)) = (number, tally) else { continue };
             match rows.last_mut() {
                 Some((last, row)) if *last == number => {
                     row.tally.merge(tally);
@@ -159,18 +159,20 @@ impl RunPlan {
         rows.into_iter().map(|(_, row)| row).collect()
     }
 
-    /// Row number of each worker: shared by the clones of a reporting group.
-    pub(super) fn rows(&self) -> Vec<usize> {
+    /// Row number of each worker: shared by the clones of a reporting group, and none with `stats=0`.
+    pub(super) fn rows(&self) -> Vec<Option<usize>> {
         let mut rows = Vec::with_capacity(self.workers.len());
         let mut last_group = None;
-        let mut row = 0_usize;
-        for (number, worker) in self.workers.iter().enumerate() {
-            let together = worker.job.group_reporting && last_group == Some(worker.group);
-            if number > 0 && !together {
-                row += 1;
+        let mut begun = 0_usize;
+        for worker in &self.workers {
+            if !worker.job.extras.reports_stats {
+                rows.push(None);
+                continue;
             }
+            let together = worker.job.group_reporting && last_group == Some(worker.group);
+            begun += usize::from(!together);
             last_group = Some(worker.group);
-            rows.push(row);
+            rows.push(Some(begun - 1));
         }
         rows
     }

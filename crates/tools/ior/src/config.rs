@@ -261,7 +261,8 @@ fn shape(
         check_shift: if options.reorder { (options.task_offset + 1) * to_next(nodes) } else { 0 },
         order: order(options, word(seed)),
         fsync: match (options.fsync_each, options.fsync) {
-            (true, _) => FsyncPolicy::AfterEach,
+            (true, true) => FsyncPolicy::AfterEachAndAtEnd,
+            (true, false) => FsyncPolicy::AfterEach,
             (false, true) => FsyncPolicy::AtEnd,
             (false, false) => FsyncPolicy::Never,
         },

@@ -35,6 +35,7 @@ pub(super) enum FsyncPolicy {
     Never,
     AtEnd,
     AfterEach,
+    AfterEachAndAtEnd,
 }
 
 /// Interface by which data are moved.

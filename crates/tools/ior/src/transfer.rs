@@ -190,7 +190,7 @@ impl TransferScript {
         if let Some(PatternData { buffers, pattern }) = &self.data {
             pattern.update(position, buffers.open().get(0, bytes as usize));
         }
-        let syncs = self.fsync == FsyncPolicy::AfterEach;
+        let syncs = matches!(self.fsync, FsyncPolicy::AfterEach | FsyncPolicy::AfterEachAndAtEnd);
         match self.access.interface {
             IoInterface::Dummy => Ok(bytes.into()),
             IoInterface::Mmap => {
@@ -263,7 +263,8 @@ impl TransferScript {
     }
 
     fn end_moving(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        let syncs = self.op == TransferOp::Write && self.fsync == FsyncPolicy::AtEnd;
+        let at_end = matches!(self.fsync, FsyncPolicy::AtEnd | FsyncPolicy::AfterEachAndAtEnd);
+        let syncs = self.op == TransferOp::Write && at_end;
         match self.access.interface {
             IoInterface::Dummy => io.pause(0),
             IoInterface::Mmap if syncs => io.sync_mapped(FILE),

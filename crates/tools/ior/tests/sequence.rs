@@ -172,6 +172,10 @@ fn ranks_catch_up_with_the_fastest_after_the_time_limit() {
 #[test]
 fn a_sync_after_each_transfer_is_made_twice_as_the_original_does() {
     assert_eq!(
+        phases("file=/m/f block=8 transfer=8 fsync-each fsync write keep", true, 0),
+        ["write: stat f, unlink f, create f, seek 0, write 8, fsync, fsync, fsync, close"]
+    );
+    assert_eq!(
         phases("file=/m/f block=16 transfer=8 fsync-each write keep", true, 0),
         ["write: stat f, unlink f, create f, seek 0, write 8, fsync, fsync, seek 8, write 8, \
           fsync, fsync, close"]

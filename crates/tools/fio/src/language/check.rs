@@ -351,7 +351,7 @@ fn warnings(job: &Section) -> Vec<Warning> {
 /// Derives defaults and adjustments that depend on other options.
 fn settle(job: &mut Section) {
     if !job.filenames.is_empty() {
-        job.files = job.filenames.len() as u64;
+        job.files = job.files.min(job.filenames.len() as u64);
     }
     job.files = job.files.max(1);
     settle_strides(job);

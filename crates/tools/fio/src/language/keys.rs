@@ -322,7 +322,8 @@ pub(crate) fn nearest_key(key: &str) -> Option<&'static str> {
     nearest(key, KNOWN.iter().map(|(known, _)| *known).chain(foreign))
 }
 
-/// Keys whose value on the command line only follows `=`, and is never the next word.
+/// Keys whose value on the command line only follows `=`, and is never the next word. Any number
+/// but 0 sets them.
 const SETS: [&str; 19] = [
     "hipri",
     "exitall_on_error",

@@ -91,6 +91,11 @@ impl<'r> Lines<'r> {
             };
             let value_place = place.after(value.as_ref().map_or(0, |_| key.len() + 1));
             let overriding = Setting { key: key.to_owned(), place, value, value_place };
+            if key == "filename" {
+                // Named files add up, so those of the sections go.
+                let sections = self.sections.iter_mut();
+                sections.for_each(|section| section.settings.retain(|before| before.key != key));
+            }
             let jobs = self.sections.iter_mut().filter(|section| !section.is_global());
             jobs.for_each(|section| section.settings.push(overriding.clone()));
             place = place.after(setting.len() + 1);

@@ -42,7 +42,9 @@ pub(crate) use logs::LogOptions;
 pub(crate) use pattern::Pattern;
 pub(crate) use relay::{RelayedJob, named_devices, number_of, relay};
 pub(crate) use replay::{BYTES_MAX as REPLAY_BYTES_MAX, Replay, ReplayAction, ReplayLine};
-pub(crate) use section::{ExitScope, FileOrder, Preallocation, RandomOptions, Section, ThinkTime};
+pub(crate) use section::{
+    ExitScope, FileOrder, Preallocation, RandomOptions, Section, ThinkTime, joined_path,
+};
 pub(crate) use show::show;
 pub(crate) use steering::{LatencyTarget, MinimumRates, SteadyState, StridedZones};
 pub(crate) use units::time_us;
@@ -118,7 +120,11 @@ pub(crate) fn parse(
             }
             let set = section.set(setting, &faults, around);
             faults.ok_or_record(set);
+            if is_typed {
+                section.place_files();
+            }
         }
+        section.place_files();
         if is_global {
             section.given_globally = std::mem::take(&mut section.given);
             let before = std::mem::take(&mut global.given_globally);

@@ -258,8 +258,11 @@ pub(crate) struct Section {
     pub service_requests: u64,
     /// Directories in which clones place their files in turns: `directory`.
     pub directories: Vec<String>,
-    /// File names: `filename`; empty if the files are named after the job.
+    /// Paths of `filename`, with those of the `[global]` sections before; empty if the files are
+    /// named after the job.
     pub filenames: Vec<String>,
+    /// Names of `filename` that get their directory at the end of the section.
+    pub unplaced: Vec<String>,
     /// Format of generated file names: `filename_format`.
     pub filename_format: String,
     /// Value of `unique_filename`, which has no effect.
@@ -386,6 +389,7 @@ impl Section {
             service_requests: 1,
             directories: Vec::new(),
             filenames: Vec::new(),
+            unplaced: Vec::new(),
             filename_format: "$jobname.$jobnum.$filenum".to_owned(),
             unique_filename: true,
             engine: Engine::Psync,
@@ -442,6 +446,19 @@ impl Section {
             (Some((_, high)), None) => high.saturating_mul(self.files),
             (_, Some(Amount::Bytes(bytes))) => bytes,
             _ => 0,
+        }
+    }
+
+    /// Adds the named files to those of the sections before, as the original does: all of them in
+    /// the first directory, which later sections do not change.
+    pub(crate) fn place_files(&mut self) {
+        if !self.unplaced.is_empty() && self.filenames.is_empty() {
+            self.files = 0;
+        }
+        let directory = self.directories.first().map(String::as_str);
+        for name in std::mem::take(&mut self.unplaced) {
+            self.filenames.push(joined_path(directory, &name));
+            self.files += 1;
         }
     }
 
@@ -519,5 +536,13 @@ impl Section {
     pub(crate) fn align(&self, direction: Direction) -> u64 {
         let blocks = self.blocks(direction);
         blocks.align.unwrap_or(blocks.least).max(1)
+    }
+}
+
+/// Joins directory and path by a slash, as the original does, even if the path is absolute.
+pub(crate) fn joined_path(directory: Option<&str>, path: &str) -> String {
+    match directory {
+        Some(directory) => format!("{directory}/{path}"),
+        None => path.to_owned(),
     }
 }

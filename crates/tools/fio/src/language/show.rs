@@ -173,11 +173,10 @@ impl Section {
             ref drawn => drawn.word(),
         };
         options.push(("file_service_type", service));
-        if !self.directories.is_empty() {
-            options.push(("directory", paths(&self.directories)));
-        }
         if !self.filenames.is_empty() {
             options.push(("filename", paths(&self.filenames)));
+        } else if !self.directories.is_empty() {
+            options.push(("directory", paths(&self.directories)));
         }
         options.push(("filename_format", self.filename_format.clone()));
         options.push(("unique_filename", switch(self.unique_filename)));

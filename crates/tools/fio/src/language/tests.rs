@@ -169,10 +169,33 @@ fn includes_are_read() {
 #[test]
 fn paths_are_split_at_colons() {
     let job = one("filename=/mnt/a:b\\:c\ndirectory=/x:/y");
-    assert_eq!(job.filenames, ["/mnt/a", "b:c"]);
+    assert_eq!(job.filenames, ["/x//mnt/a", "/x/b:c"]);
     assert_eq!(job.directories, ["/x", "/y"]);
     assert_eq!(job.files, 2);
     assert!(wrong("filename=a::b").contains("is no path"));
+}
+
+#[test]
+fn named_files_add_up_over_sections_and_keep_their_directory() {
+    let jobs = read(
+        "[global]\nsize=1m\nfilename=all\ndirectory=/x\n[a]\nfilename=own\nfilename=more\n\
+         directory=/y\n[b]\n[global]\nfilename=last\n[c]\nnrfiles=1\n[d]\nnrfiles=9\n",
+    );
+    let files = |job: &Section| (job.filenames.join(" "), job.files);
+    let found: Vec<(String, u64)> = jobs.unwrap().iter().map(files).collect();
+    let wanted =
+        [("/x/all /y/own /y/more", 3), ("/x/all", 1), ("/x/all /x/last", 1), ("/x/all /x/last", 2)];
+    assert_eq!(found, wanted.map(|(files, count)| (files.to_owned(), count)));
+}
+
+#[test]
+fn an_overriding_file_name_takes_the_place_of_all_others() {
+    let reader = |_: &str, _: &str| Err(String::new());
+    let environment = |_: &str| None;
+    let overriding = ["filename=one".to_owned()];
+    let around = ParseContext { overriding: &overriding, ..around(&reader, &environment) };
+    let text = b"[global]\nsize=1m\nfilename=all\n[a]\nfilename=own\n";
+    assert_eq!(parse("f", text, &[], &around).unwrap()[0].filenames, ["one"]);
 }
 
 #[test]

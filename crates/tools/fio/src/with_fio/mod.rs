@@ -245,7 +245,7 @@ impl Job for ForeignJob {
         let are_several = self.jobs.len() > 1;
         let sections =
             self.jobs.iter().map(|job| (job.section.name.as_str(), traits(job, are_several)));
-        let rows = sections.enumerate().map(|(row, (name, traits))| (row, name, traits));
+        let rows = sections.enumerate().map(|(row, (name, traits))| (Some(row), name, traits));
         Headline::from_rows(rows).foreseen(self.jobs.iter().map(directions))
     }
 

@@ -68,7 +68,7 @@ pub(super) fn reported(
     let rows = rows(&clones, jobs).into_iter().zip(&clones);
     let rows = rows.map(|(row, clone)| {
         let job = &jobs[clone.job];
-        (row, job.section.name.as_str(), traits(job, jobs.len() > 1))
+        (Some(row), job.section.name.as_str(), traits(job, jobs.len() > 1))
     });
     let mut headline = Headline::from_rows(rows);
     for (number, (task, tally)) in tasks.iter().zip(&tallies).enumerate() {

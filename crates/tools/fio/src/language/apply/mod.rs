@@ -107,7 +107,13 @@ impl Section {
                     let right = format!("engines here are {}; {WITH_FIO}", names.join(", "));
                     value.refuse("is an engine that treering does not have", right)
                 };
-                self.engine = value.word(&Engine::NAMES).map_err(other)?;
+                self.engine = match value.text {
+                    // The original takes any name that begins so for this engine.
+                    text if text.starts_with("aio") || text.starts_with("linuxaio") => {
+                        Engine::Libaio
+                    }
+                    _ => value.word(&Engine::NAMES).map_err(other)?,
+                };
             }
             "iodepth" => self.depth = value.number(1, DEPTH_MAX)?,
             "iodepth_batch" => self.batch = value.number(0, DEPTH_MAX)?,
@@ -170,7 +176,7 @@ impl Section {
             "openfiles" => self.open_files = value.number(0, FILES_MAX)?,
             "file_service_type" => self.service(value)?,
             "directory" => self.directories = paths(value)?,
-            "filename" => self.filenames = paths(value)?,
+            "filename" => self.unplaced.extend(paths(value)?),
             "filename_format" => value.text.clone_into(&mut self.filename_format),
             "unique_filename" => self.unique_filename = value.switch()?,
             "fallocate" => self.allocation = value.word(&ALLOCATIONS)?,

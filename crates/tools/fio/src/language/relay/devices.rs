@@ -8,14 +8,15 @@ use treering_script::{ConfigError, JobDevice};
 use crate::language::apply::split_paths;
 use crate::language::expand::expand;
 use crate::language::lines::{Lines, Setting};
-use crate::language::{ParseContext, keys};
+use crate::language::{ParseContext, joined_path, keys};
 use crate::namespace::is_block_device;
 
 /// Files of a section, and whether they are written.
 #[derive(Clone, Debug, Default)]
 struct NamedFiles {
     directories: Vec<String>,
-    filenames: Vec<String>,
+    unplaced: Vec<String>,
+    paths: Vec<String>,
     is_written: bool,
     is_null: bool,
     may_be_mounted: bool,
@@ -29,7 +30,7 @@ impl NamedFiles {
         let Ok(text) = expand(written, around.environment, around.machine) else { return };
         match *key {
             "directory" => self.directories = split_paths(&text).unwrap_or_default(),
-            "filename" => self.filenames = split_paths(&text).unwrap_or_default(),
+            "filename" => self.unplaced.extend(split_paths(&text).unwrap_or_default()),
             "rw" => {
                 let word = text.split(':').next().unwrap_or_default();
                 self.is_written = !matches!(word, "read" | "randread");
@@ -40,14 +41,14 @@ impl NamedFiles {
         }
     }
 
+    /// Adds the named files to those of the sections before, as jobs do.
+    fn place(&mut self) {
+        let directory = self.directories.first().map(String::as_str);
+        self.paths.extend(self.unplaced.drain(..).map(|name| joined_path(directory, &name)));
+    }
+
     fn devices(&self) -> impl Iterator<Item = JobDevice> + '_ {
-        let joined = |file: &String| -> Vec<PathBuf> {
-            if self.directories.is_empty() {
-                return vec![PathBuf::from(file)];
-            }
-            self.directories.iter().map(|below| PathBuf::from(format!("{below}/{file}"))).collect()
-        };
-        let paths = self.filenames.iter().flat_map(joined);
+        let paths = self.paths.iter().map(PathBuf::from);
         paths.filter(|path| is_block_device(path)).map(|path| JobDevice {
             path,
             is_written: self.is_written && !self.is_null,
@@ -71,7 +72,14 @@ pub(crate) fn named_devices(
             continue;
         }
         let mut named = global.clone();
-        section.settings.iter().for_each(|setting| named.take(setting, around));
+        let is_typed = !around.typed.is_empty() && section.place.file == 0;
+        for setting in &section.settings {
+            named.take(setting, around);
+            if is_typed {
+                named.place();
+            }
+        }
+        named.place();
         if is_global {
             global = named;
         } else {

@@ -59,11 +59,14 @@ fn jobs(
         for setting in &read.settings {
             relayed.take(setting, around, to)?;
         }
+        relayed.section.place_files();
         if read.is_global() {
             global = relayed;
             // The stonewall applies to the first job after it only.
             continue;
         }
+        let Section { filenames, files, .. } = &mut relayed.section;
+        filenames.truncate(usize::try_from(*files).unwrap_or(usize::MAX));
         relayed.check(read.place, to)?;
         jobs.push(relayed);
     }
@@ -143,12 +146,11 @@ impl RelayedJob {
                         .error(setting.value_place, what)
                         .hint("name files without ; # and \\"));
                 }
-                let list = if key == "directory" {
-                    &mut section.directories
+                if key == "directory" {
+                    section.directories = paths;
                 } else {
-                    &mut section.filenames
-                };
-                *list = paths;
+                    section.unplaced.extend(paths);
+                }
                 return Ok(());
             }
             "group_reporting" => {
@@ -162,6 +164,7 @@ impl RelayedJob {
             "unified_rw_reporting" | "mixed" => return Ok(()),
             "stonewall" | "wait_for_previous" => section.stonewall = is_on,
             "name" => section.name = text.into_owned(),
+            "nrfiles" => section.files = text.parse().unwrap_or(section.files),
             _ => {}
         }
         self.settings.retain(|(before, _)| before != key);
@@ -174,14 +177,6 @@ impl RelayedJob {
         if section.name.contains('/') && section.filenames.is_empty() {
             let what = format!("[{}]: the name has a slash", shown(&section.name));
             return Err(to.error(place, what).hint("the files are named after the job"));
-        }
-        let has_slash = section.filenames.iter().any(|path| path.contains('/'));
-        if has_slash && section.directories.len() > 1 {
-            let what = format!(
-                "[{}]: a file with a slash in its name, and several directories",
-                shown(&section.name)
-            );
-            return Err(to.error(place, what).hint("name one directory"));
         }
         Ok(())
     }
@@ -264,7 +259,8 @@ mod tests {
             assert!(error.hint.is_some(), "{line}");
         }
         assert!(relayed("[../a]\nsize=1m\n").is_err());
-        assert!(relayed("[a]\nfilename=x/y\ndirectory=a:b\n").is_err());
+        let jobs = relayed("[a]\nfilename=x/y\ndirectory=a:b\n").unwrap();
+        assert_eq!(jobs[0].section.filenames, ["a/x/y"]);
         assert!(relayed("").is_err());
         assert!(relayed("[a]\nwrite_bw_log=log\nwrite_lat_log\nfilename=a\\:b\n").is_ok());
     }

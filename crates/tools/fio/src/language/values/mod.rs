@@ -10,7 +10,7 @@ use std::cell::RefCell;
 
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
-use super::keys::WITH_FIO;
+use super::keys::{WITH_FIO, is_switch_key};
 use super::units::{UnitBases, time_us};
 use arithmetic::evaluate;
 use leading::Leading;
@@ -69,11 +69,13 @@ impl<'t> RawValue<'t> {
 
     /// Parses a switch; a key without a value is true.
     pub(super) fn switch(&self) -> Result<bool, Fault> {
-        let number = leading::integer(self.text);
-        match self.text {
-            "" => Ok(true),
-            _ if number == Some(0) => Ok(false),
-            _ if number == Some(1) => Ok(true),
+        let digits = self.text.trim_start().trim_start_matches('-');
+        let is_negative = digits.len() < self.text.trim_start().len();
+        match leading::integer(digits) {
+            None if self.text.is_empty() => Ok(true),
+            Some(0) => Ok(false),
+            Some(1) => Ok(true),
+            Some(_) if is_negative || is_switch_key(self.key) => Ok(true),
             _ => Err(self.refuse("is neither 0 nor 1", format!("{} is 0 or 1", self.key))),
         }
     }
