@@ -157,6 +157,10 @@ fn files_without_logs_and_wrong_numbers_of_labels_are_refused() {
     fs::write(&nothing, "Dear all,\nnothing.\n").unwrap();
     let nothing = nothing.to_str().unwrap();
     program.run(["import", nothing]).ends_with(2).complains("no known output");
+    let packed = program.home().join("packed");
+    fs::write(&packed, [0x28, 0xb5, 0x2f, 0xfd, 0, 1, 2]).unwrap();
+    let packed = program.run(["import", packed.to_str().unwrap()]).ends_with(2);
+    packed.complains("zstd -dc FILE | treering import -");
     program.run(["import", "missing.txt"]).ends_with(2).complains("missing.txt");
     let mail = write_both(&program);
     program.run(["import", &mail, "--label", "one"]).ends_with(2).complains("--label");

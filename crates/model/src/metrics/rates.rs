@@ -32,7 +32,7 @@ metrics! {
     /// `stddev`; mdtest 3 prints that of its workers.
     ITERATION_OPERATIONS_PER_SECOND = "operations_per_second_{}", OpsPerSecond, Higher;
     /// The rate of single ranks as mdtest can print it beside that of the iterations: `max`,
-    /// `min` or `mean`.
+    /// `min`, `mean` or `stddev`.
     RANK_OPERATIONS_PER_SECOND = "rank_operations_per_second_{}", OpsPerSecond, Higher;
     /// The rate of creating files until the time was over, without the wear-out, as mdtest prints
     /// it.

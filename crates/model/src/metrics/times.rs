@@ -12,7 +12,7 @@ metrics! {
     /// `min` or `stddev`.
     ITERATION_ELAPSED_SECONDS = "elapsed_seconds_{}", Seconds, Lower;
     /// The time of single ranks as mdtest can print it beside that of the iterations: `max`,
-    /// `min` or `mean`.
+    /// `min`, `mean` or `stddev`.
     RANK_ELAPSED_SECONDS = "rank_elapsed_seconds_{}", Seconds, Lower;
     /// The time of creating files until the time was over, as mdtest prints it.
     STONEWALL_SECONDS = "stonewall_seconds", Seconds, Lower;

@@ -5,16 +5,18 @@
 //! understand are reported as remarks with their line number, never guessed at. Each tool has one
 //! folder, and one line in `TOOLS`.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use treering_kit::import::Remark;
+use treering_kit::import::decoration::Decoration;
 use treering_kit::import::log::{Log, without_control_characters};
 use treering_kit::import::source::{ImportError, TextSource};
 use treering_kit::import::trial::ImportedTrial;
 
 use crate::general::fsperf::database::{is_database, write_lines};
 use crate::importers;
-use crate::near_miss::near_miss;
+use crate::near_miss::{NearMiss, near_miss};
 
 /// Output found in a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,6 +76,8 @@ pub struct OutputOutline {
     pub name: String,
     /// True if the trials of these lines that have the same name are rounds of one side.
     pub is_round: bool,
+    /// Decoration of its lines, if it is read without one.
+    decoration: Option<Decoration>,
 }
 
 /// Outputs of a file that is too long to keep all trials in it.
@@ -108,28 +112,41 @@ impl<'s> ImportReader<'s> {
         &self.log
     }
 
+    /// Reads the lines without the decoration of this output from now on.
+    pub(crate) fn decorate_as(&mut self, outline: &OutputOutline) {
+        self.log.set_decoration(outline.decoration.clone());
+    }
+
+    /// Lines between those of an output that other writers wrote, as their decoration tells.
+    pub(crate) fn lines_of_others(&mut self, outline: &OutputOutline) -> BTreeSet<usize> {
+        let Some(text @ Decoration::Text(_)) = &outline.decoration else { return BTreeSet::new() };
+        self.log.set_decoration(None);
+        let (first, last) = outline.lines;
+        (first..=last).filter(|line| !text.is_on(self.log.line(line - 1))).collect()
+    }
+
     /// Lists the outputs of the file.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn scan(&mut self) -> Result<FileScan, ImportError> {
-        let mut outlines: Vec<OutputOutline> = Vec::new();
-        let walked = walk(&mut self.log, &mut outlines);
+        let (outlines, walked) = walk(&mut self.log);
         self.log.take_failure()?;
         Ok(FileScan { outlines, empty: walked.empty, remarks: walked.remarks })
     }
 
-    /// Passes the trials of the outputs that begin at this line, as in [`OutputOutline::lines`], to
-    /// the consumer, one at a time, until it stops.
+    /// Passes the trials of the outputs that begin at the first line of this one to the consumer,
+    /// one at a time, until it stops.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn read(
         &mut self,
-        line: usize,
+        outline: &OutputOutline,
         hand_on: &mut dyn FnMut(ImportedTrial) -> ControlFlow<()>,
     ) -> Result<(), ImportError> {
-        let at = line.saturating_sub(1);
+        let at = outline.lines.0.saturating_sub(1);
+        self.decorate_as(outline);
         self.log.forget();
         if let Some(importer) = importers().iter().find(|importer| importer.begins(&self.log, at)) {
             importer.read_each(&mut self.log, at, &mut |content| match content {
@@ -141,40 +158,61 @@ impl<'s> ImportReader<'s> {
     }
 }
 
-/// Collector of outputs.
-trait OutputCollector {
-    /// Adds an output that begins at this line, from 1.
-    fn add(&mut self, tool: &'static str, line: usize, nth: usize, content: ImportedTrial);
+/// Output that the walk through a file collects.
+trait FoundOutput {
+    /// Output that begins at this line, from 1.
+    fn new(tool: &'static str, line: usize, nth: usize, content: ImportedTrial) -> Self;
 
-    /// Sets the last line of the last `count` outputs.
-    fn end(&mut self, count: usize, line: usize);
+    /// First and last line.
+    fn lines(&self) -> (usize, usize);
+
+    /// Sets the last line.
+    fn set_end(&mut self, line: usize);
+
+    /// Keeps the decoration without which the output was read.
+    fn set_decoration(&mut self, decoration: &Decoration);
 }
 
-impl OutputCollector for Vec<OutputOutline> {
-    fn add(&mut self, tool: &'static str, line: usize, nth: usize, content: ImportedTrial) {
+impl FoundOutput for OutputOutline {
+    fn new(tool: &'static str, line: usize, nth: usize, content: ImportedTrial) -> Self {
         let (label, name, is_round) = match content {
             ImportedTrial::Own(trial) => (Some(trial.beginning.label), String::new(), false),
             ImportedTrial::Foreign(trial) => (None, trial.name, trial.is_round),
         };
-        self.push(OutputOutline { tool, lines: (line, line), nth, label, name, is_round });
+        let lines = (line, line);
+        Self { tool, lines, nth, label, name, is_round, decoration: None }
     }
 
-    fn end(&mut self, count: usize, line: usize) {
-        self.iter_mut().rev().take(count).for_each(|outline| outline.lines.1 = line);
+    fn lines(&self) -> (usize, usize) {
+        self.lines
+    }
+
+    fn set_end(&mut self, line: usize) {
+        self.lines.1 = line;
+    }
+
+    fn set_decoration(&mut self, decoration: &Decoration) {
+        self.decoration = Some(decoration.clone());
     }
 }
 
-impl OutputCollector for Vec<ToolOutput> {
-    fn add(&mut self, tool: &'static str, line: usize, nth: usize, mut content: ImportedTrial) {
+impl FoundOutput for ToolOutput {
+    fn new(tool: &'static str, line: usize, nth: usize, mut content: ImportedTrial) -> Self {
         if let ImportedTrial::Foreign(trial) = &mut content {
             trial.unfold();
         }
-        self.push(ToolOutput { tool, lines: (line, line), nth, content });
+        Self { tool, lines: (line, line), nth, content }
     }
 
-    fn end(&mut self, count: usize, line: usize) {
-        self.iter_mut().rev().take(count).for_each(|output| output.lines.1 = line);
+    fn lines(&self) -> (usize, usize) {
+        self.lines
     }
+
+    fn set_end(&mut self, line: usize) {
+        self.lines.1 = line;
+    }
+
+    fn set_decoration(&mut self, _decoration: &Decoration) {}
 }
 
 /// Finds all outputs in a file in memory.
@@ -190,13 +228,85 @@ pub fn import(bytes: &[u8]) -> ImportResult {
             }
         };
     }
-    let mut outputs: Vec<ToolOutput> = Vec::new();
-    let walked = walk(&mut Log::of_bytes(bytes, importers()), &mut outputs);
-    ImportResult { found: outputs, ..walked }
+    let (found, walked) = walk(&mut Log::of_bytes(bytes, importers()));
+    ImportResult { found, ..walked }
 }
 
-/// Collects the outputs; returns the rest of the import.
-fn walk(log: &mut Log<'_>, collector: &mut dyn OutputCollector) -> ImportResult {
+/// Collects the outputs; returns them and the rest of the import. Outputs that a decoration of
+/// their lines hides are looked for if nothing else was found or a line looks like one of theirs.
+fn walk<T: FoundOutput>(log: &mut Log<'_>) -> (Vec<T>, ImportResult) {
+    let mut walked = walk_once(log);
+    if walked.found.is_empty() || walked.has_near_miss {
+        add_decorated(log, &mut walked);
+    }
+    let Walked { found, mut imported, .. } = walked;
+    for remark in &mut imported.remarks {
+        // Names of trees and messages about JSON hold what the file does.
+        remark.what = without_control_characters(&remark.what);
+    }
+    imported.remarks.sort();
+    (found, imported)
+}
+
+/// Outputs found in a walk through a file.
+struct Walked<T> {
+    found: Vec<T>,
+    /// The rest of the import.
+    imported: ImportResult,
+    /// True if a line outside every output looks like one of a tool.
+    has_near_miss: bool,
+}
+
+/// Adds outputs whose lines are all decorated, for each decoration that reveals some.
+fn add_decorated<T: FoundOutput>(log: &mut Log<'_>, walked: &mut Walked<T>) {
+    let plain: Vec<(usize, usize)> = walked.found.iter().map(T::lines).collect();
+    let is_inside = |lines: &[(usize, usize)], line| {
+        lines.iter().any(|(first, last)| (*first..=*last).contains(&line))
+    };
+    let mut decorations: Vec<(Decoration, Vec<(usize, usize)>)> = Vec::new();
+    for decoration in log.decorations() {
+        if decorations.iter().any(|(known, _)| known.overlaps(&decoration)) {
+            continue;
+        }
+        log.set_decoration(Some(decoration.clone()));
+        let mut hidden = walk_once::<T>(log);
+        log.set_decoration(None);
+        // Lines of several writers can alternate, but each line is of one.
+        hidden.found.retain(|output| {
+            let (first, _) = output.lines();
+            let is_known = decorations.iter().any(|(known, lines)| {
+                let both = (known, &decoration);
+                !matches!(both, (Decoration::Text(_), Decoration::Text(_)))
+                    && is_inside(lines, first)
+            });
+            !is_known && !is_inside(&plain, first) && decoration.is_on(log.line(first - 1))
+        });
+        let lines: Vec<(usize, usize)> = hidden.found.iter().map(T::lines).collect();
+        if lines.is_empty() {
+            continue;
+        }
+        hidden.found.iter_mut().for_each(|output| output.set_decoration(&decoration));
+        // A line of theirs can be read with its decoration too, but says less then.
+        walked.found.retain(|output| {
+            let (first, _) = output.lines();
+            !(is_inside(&plain, first)
+                && is_inside(&lines, first)
+                && decoration.is_on(log.line(first - 1)))
+        });
+        let imported = &mut walked.imported;
+        imported.remarks.retain(|remark| !is_inside(&lines, remark.line));
+        imported.empty.retain(|empty| !is_inside(&lines, empty.lines.0));
+        let remarks = hidden.imported.remarks.into_iter();
+        imported.remarks.extend(remarks.filter(|remark| is_inside(&lines, remark.line)));
+        walked.found.append(&mut hidden.found);
+        decorations.push((decoration, lines));
+    }
+    walked.found.sort_by_key(T::lines);
+}
+
+/// Collects the outputs, in the order of the file.
+fn walk_once<T: FoundOutput>(log: &mut Log<'_>) -> Walked<T> {
+    let mut found: Vec<T> = Vec::new();
     let mut imported = ImportResult { lines: log.len(), ..ImportResult::default() };
     let mut missed = Vec::new();
     let mut at = 0;
@@ -219,7 +329,7 @@ fn walk(log: &mut Log<'_>, collector: &mut dyn OutputCollector) -> ImportResult 
             if matches!(&content, ImportedTrial::Foreign(trial) if !trial.has_numbers()) {
                 has_empty = true;
             } else {
-                collector.add(importer.tool(), at + 1, count, content);
+                found.push(T::new(importer.tool(), at + 1, count, content));
                 count += 1;
             }
             ControlFlow::Continue(())
@@ -229,17 +339,13 @@ fn walk(log: &mut Log<'_>, collector: &mut dyn OutputCollector) -> ImportResult 
             imported.remarks.push(Remark { line: at + 1, what });
         }
         let end = reading.end.clamp(at + 1, log.len());
-        collector.end(count, end);
+        found.iter_mut().rev().take(count).for_each(|output| output.set_end(end));
         if count == 0 {
             imported.empty.push(EmptyOutput { tool: importer.tool(), lines: (at + 1, end) });
         }
         imported.remarks.extend(reading.remarks);
         at = end;
     }
-    for remark in &mut imported.remarks {
-        // Names of trees and messages about JSON hold what the file does.
-        remark.what = without_control_characters(&remark.what);
-    }
-    imported.remarks.sort();
-    imported
+    let has_near_miss = missed.iter().any(|near| matches!(near, NearMiss::Resembles(_)));
+    Walked { found, imported, has_near_miss }
 }

@@ -24,7 +24,7 @@ const UNREAD: [(&str, &str); 7] = [
 ];
 
 /// Texts that stand on a line of an output, all of them, and what such a line is.
-const RESEMBLING: [(&[&str], &str); 12] = [
+const RESEMBLING: [(&[&str], &str); 13] = [
     (&["FSUse%", "Files/sec"], "the heading of fs_mark's rows"),
     (&["Throughput ", " MB/sec", " procs"], "the result of dbench"),
     (&["Final score for writes:"], "the scores of blogbench"),
@@ -36,6 +36,7 @@ const RESEMBLING: [(&[&str], &str); 12] = [
     (&[",+++++,+++,"], "a line of bonnie++"),
     (&["Run status group ", "(all jobs)"], "the last part of fio's text"),
     (&["%stddev", "change", "%stddev"], "a table of the kernel test robot"),
+    (&["[RESULT]", "time ", "seconds"], "a phase of io500"),
     (&["Transactions per Second", "Op Name"], "the table of FFSB"),
 ];
 

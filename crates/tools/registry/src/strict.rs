@@ -7,7 +7,7 @@ use treering_kit::import::log::shortened;
 use treering_kit::import::printed::{PrintedNumber, printed_numbers};
 use treering_model::Trial;
 
-use crate::{ImportReader, PhaseRows, importers};
+use crate::{EmptyOutput, ImportReader, OutputOutline, PhaseRows, importers};
 
 /// Factors from printed to stored units of figures that importers make more exact than they are
 /// printed: rates, with decimal and binary multiples of bytes, and seconds.
@@ -90,6 +90,23 @@ impl ImportReader<'_> {
     /// trials do not have. Zeros are not looked for: tools print them for what did not happen.
     pub fn lost_numbers(
         &mut self,
+        output: &OutputOutline,
+        stored: &mut StoredNumbers,
+    ) -> Vec<LostNumber> {
+        let of_others = self.lines_of_others(output);
+        self.decorate_as(output);
+        let mut lost = self.lost(output.tool, output.lines, stored);
+        lost.retain(|number| !of_others.contains(&number.line));
+        lost
+    }
+
+    /// Numbers on the lines of an output that became no trial.
+    pub fn numbers_of_empty(&mut self, empty: &EmptyOutput) -> Vec<LostNumber> {
+        self.lost(empty.tool, empty.lines, &mut StoredNumbers::default())
+    }
+
+    fn lost(
+        &self,
         tool: &str,
         (first, last): (usize, usize),
         stored: &mut StoredNumbers,

@@ -86,7 +86,7 @@ impl ImportRun<'_> {
             check.add_empty(file, &mut reader);
         }
         let mut outlines = file.scan.outlines.iter().peekable();
-        while let Some(OutputOutline { tool, lines, .. }) = outlines.peek().copied() {
+        while let Some(output) = outlines.peek().copied() {
             let changed = || {
                 let why = "it changed while it was read";
                 unreadable_file(ImportFileError::unread(&file.path, why))
@@ -94,8 +94,8 @@ impl ImportRun<'_> {
             let mut stored = StoredNumbers::default();
             let mut taken = Ok(());
             // Only one trial at a time is in memory.
-            let read = reader.read(lines.0, &mut |content| {
-                let is_next = |outline: &&OutputOutline| outline.lines.0 == lines.0;
+            let read = reader.read(output, &mut |content| {
+                let is_next = |outline: &&OutputOutline| outline.lines.0 == output.lines.0;
                 taken = match outlines.next_if(is_next) {
                     Some(outline) => self.keep(content, outline, file, &mut stored),
                     None => Err(changed()),
@@ -104,11 +104,11 @@ impl ImportRun<'_> {
             });
             read.map_err(wrong).map_err(unreadable_file)?;
             taken?;
-            if outlines.peek().is_some_and(|outline| outline.lines.0 == lines.0) {
+            if outlines.peek().is_some_and(|outline| outline.lines.0 == output.lines.0) {
                 return Err(changed());
             }
             if let Some(check) = &mut self.check {
-                check.add(&file.name, reader.lost_numbers(tool, *lines, &mut stored));
+                check.add(&file.name, reader.lost_numbers(output, &mut stored));
             }
         }
         Ok(())

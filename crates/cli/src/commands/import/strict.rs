@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use treering_model::counted;
-use treering_registry::{ImportFile, ImportReader, LostNumber, StoredNumbers};
+use treering_registry::{ImportFile, ImportReader, LostNumber};
 
 use crate::classic_output::say;
 
@@ -35,8 +35,7 @@ impl StrictCheck {
             self.lines.push(format!("{}: no known output", file.name));
         }
         for empty in &file.scan.empty {
-            let mut none = StoredNumbers::default();
-            self.add(&file.name, reader.lost_numbers(empty.tool, empty.lines, &mut none));
+            self.add(&file.name, reader.numbers_of_empty(empty));
         }
     }
 

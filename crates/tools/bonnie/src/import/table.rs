@@ -165,7 +165,9 @@ fn many(run: &mut ParsedRun, text: &str) -> Option<usize> {
     let all_words: Vec<(&str, usize)> = words(row).take(most).collect();
     // bon_csv2txt begins the row with the name.
     let is_count = |(word, _): &(&str, usize)| {
-        word.split([':', '/']).next().is_some_and(|count| whole(count).is_some())
+        let mut parts = word.split([':', '/']);
+        let is_quantity = |part: &str| whole(part.trim_end_matches(['k', 'm', 'g'])).is_some();
+        parts.next().is_some_and(|count| whole(count).is_some()) && parts.all(is_quantity)
     };
     let name = all_words.iter().position(is_count).filter(|name| *name <= NAME_WORDS_MOST)?;
     let row_words = &all_words[name..];
@@ -174,7 +176,10 @@ fn many(run: &mut ParsedRun, text: &str) -> Option<usize> {
     let mut parts = files.split(':');
     let count = parts.next().filter(|word| whole(word).is_some())?;
     let (figures, end) = figures(&row_words[1..])?;
-    if name > 0 && figures.len() != 2 * (TESTS - FILES) {
+    // Something stands before the row if it has a figure too many.
+    let after_all = row_words.get(2 * (TESTS - FILES) + 1);
+    let has_more = after_all.is_some_and(|(word, _)| is_too_short(word) || decimal(word).is_some());
+    if has_more || name > 0 && figures.len() != 2 * (TESTS - FILES) {
         return None;
     }
     run.files(count);
@@ -383,6 +388,12 @@ Latency             35121us   15112us   10300us   15333us   15888us   51011us
         let (run, _) = read(&OLD.replace("oak              1G", "oak1G")).unwrap();
         assert_eq!(shown(&run.rates[..2]), "101 102");
         assert_eq!(run.remarks.len(), 1);
+        let row = "                 16   201";
+        let is = "201 + 203 204 205 206";
+        for (before, shows) in [("12:", is), ("12:oak ", is), ("   12\t", "- - - - - -")] {
+            let (run, _) = read(&OLD.replace(row, &format!("{before}{row}"))).unwrap();
+            assert_eq!(shown(&run.rates[6..]), shows, "{before}");
+        }
         for text in ["Version 1.96", "Version 1.96 ------Sequential Output------ x", "Version"] {
             assert_eq!(read(text), None, "{text}");
         }

@@ -275,6 +275,10 @@ impl ParsedOutput {
             self.trial.metrics.push(rates::OPERATIONS.of(Scope::Trial, total.operations as f64));
             for flow in of_all_periods(&self.tables, wall) {
                 of_flow(&flow, wall, &mut self.trial);
+                let periods = self.tables.iter().flat_map(|(flows, _)| flows);
+                let rows: Vec<String> =
+                    periods.filter(|row| row.name == flow.name).map(period_row).collect();
+                self.trial.fact(&format!("import.{}.periods", flow.name), rows.join("; "));
             }
         }
         self.few(total.operations);
@@ -328,6 +332,16 @@ fn of_all_periods(tables: &[(Vec<FlowopLine>, SummaryLine)], wall: f64) -> Vec<F
         }
     }
     sums
+}
+
+/// Figures of a kind of operation in a period, with their units.
+fn period_row(flow: &FlowopLine) -> String {
+    let FlowopLine { calls, ops_per_second, mib_per_second, mean_ms, least_ms, most_ms, .. } = flow;
+    let cpu = flow.cpu_us.map_or(String::new(), |us| format!(" {us} us CPU"));
+    format!(
+        "{calls} calls {ops_per_second} ops/s {mib_per_second} MiB/s {mean_ms} ms \
+         [{least_ms} to {most_ms}]{cpu}"
+    )
 }
 
 fn add_period(sum: &mut FlowopLine, more: FlowopLine) {

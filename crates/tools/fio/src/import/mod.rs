@@ -49,10 +49,17 @@ struct ParsedRun {
 const SHARE: &str = "the share of the group's bandwidth follows from the rates";
 
 /// Numbers that are not stored, with the reason.
-const KNOWN_TEXT: [KnownText; 11] = [
+const KNOWN_TEXT: [KnownText; 12] = [
+    KnownText { line: "Jobs: ", numbers: LeftOutNumbers::All, why: "a status during the run" },
     KnownText {
         line: "",
-        numbers: LeftOutNumbers::Named(&["N", "bw_samples", "iops_samples", "job_runtime"]),
+        numbers: LeftOutNumbers::Named(&[
+            "N",
+            "samples",
+            "bw_samples",
+            "iops_samples",
+            "job_runtime",
+        ]),
         why: "how many values a figure is of, and the times of all clones together",
     },
     KnownText { line: "3;fio-", numbers: LeftOutNumbers::Fields(&[43, 84]), why: SHARE },

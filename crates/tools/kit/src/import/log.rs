@@ -7,8 +7,9 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::io;
 
 use crate::import::Importer;
+use crate::import::decoration::{Decoration, DecorationCounts};
 use crate::import::encoding::{Encoding, PieceStart, decode, is_line_end, survey};
-use crate::import::prefix::{KnownPrefixes, without_escapes};
+use crate::import::prefix::{KnownPrefixes, without_escapes, without_markup};
 use crate::import::source::{ImportError, TextSource};
 
 /// Maximum number of lines into which one line of a tool may have been broken.
@@ -18,6 +19,9 @@ const SHOWN_CHARS: usize = 60;
 /// Largest file that is decoded as a whole, in bytes; larger files with escaped or two-byte
 /// characters are refused.
 const DECODED_BYTES_MOST: u64 = 64 << 20;
+
+/// Longest file that is searched for decorated outputs, in bytes: each decoration takes a pass.
+const DECORATED_BYTES_MOST: u64 = 4 << 20;
 
 /// Consecutive lines that are loaded and released together.
 #[derive(Debug)]
@@ -45,6 +49,8 @@ pub struct Log<'t> {
     /// Piece of the last access: its first line, the line after it, and its number.
     latest: Cell<(usize, usize, usize)>,
     failure: RefCell<Option<io::Error>>,
+    /// Decoration that is removed from the lines, beside those that each line tells.
+    decoration: Option<Decoration>,
     /// Importers that may find an output of their tool in the file.
     importers: &'static [&'static dyn Importer],
 }
@@ -77,6 +83,7 @@ impl<'t> Log<'t> {
             lowest: Cell::new(0),
             latest: Cell::new((0, 0, 0)),
             failure: RefCell::new(None),
+            decoration: None,
             importers: &[],
         }
     }
@@ -113,8 +120,31 @@ impl<'t> Log<'t> {
             lowest: Cell::new(0),
             latest: Cell::new((0, 0, 0)),
             failure: RefCell::new(None),
+            decoration: None,
             importers: &[],
         })
+    }
+
+    /// Decorations that outputs in the file may have; none in a long file.
+    pub fn decorations(&mut self) -> Vec<Decoration> {
+        if self.end.offset > DECORATED_BYTES_MOST {
+            return Vec::new();
+        }
+        let mut counts = DecorationCounts::default();
+        for at in 0..self.len() {
+            self.forget_before(at);
+            counts.take(self.line(at));
+        }
+        self.forget();
+        counts.candidates()
+    }
+
+    /// Removes this decoration from the lines from now on.
+    pub fn set_decoration(&mut self, decoration: Option<Decoration>) {
+        if self.decoration != decoration {
+            self.forget();
+            self.decoration = decoration;
+        }
     }
 
     /// Importers that may find an output of their tool in the file.
@@ -184,14 +214,18 @@ impl<'t> Log<'t> {
                 Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
             },
         };
-        let text = without_escapes(text);
+        let text = without_markup(without_escapes(text));
         let prefixes = KnownPrefixes::learn(lines_of(&text));
         let place = |line: &str| {
             let at = line.as_ptr().addr() - text.as_ptr().addr();
             let number = |place: usize| u32::try_from(place).unwrap_or(0);
             (number(at), number(at + line.len()))
         };
-        let lines = lines_of(&text).map(|line| place(prefixes.without(plain(line)))).collect();
+        let bare = |line| {
+            let line = prefixes.without(plain(line));
+            self.decoration.as_ref().map_or(line, |it| it.without(line, &prefixes))
+        };
+        let lines = lines_of(&text).map(|line| place(bare(line))).collect();
         self.lowest.set(self.lowest.get().min(number));
         LinePiece { text, lines }
     }

@@ -3,6 +3,7 @@
 //! An importer finds the start of an output of its tool and reads it to its end; lines that it
 //! cannot understand are reported as remarks with their line number, never guessed at.
 
+pub mod decoration;
 pub mod document;
 pub mod encoding;
 pub mod known_text;

@@ -57,6 +57,76 @@ fn behind_sequence(part: &str) -> &str {
     }
 }
 
+/// Tags of web pages that can stand on the lines of an output.
+const TAGS: [&str; 17] = [
+    "a",
+    "b",
+    "blockquote",
+    "body",
+    "br",
+    "code",
+    "div",
+    "em",
+    "font",
+    "html",
+    "i",
+    "p",
+    "pre",
+    "span",
+    "strong",
+    "td",
+    "tt",
+];
+/// Character references of web pages, with the characters.
+const REFERENCES: [(&str, &str); 9] = [
+    ("&lt;", "<"),
+    ("&gt;", ">"),
+    ("&quot;", "\""),
+    ("&#34;", "\""),
+    ("&#39;", "'"),
+    ("&#x27;", "'"),
+    ("&nbsp;", " "),
+    ("&#160;", " "),
+    ("&amp;", "&"),
+];
+/// Blanks that browsers copy from web pages.
+const PAGE_BLANKS: [char; 3] = ['\u{a0}', '\u{2007}', '\u{202f}'];
+
+/// Removes the markup of web pages: tags, character references and their kinds of blanks.
+pub(crate) fn without_markup(text: String) -> String {
+    let mut text = if text.contains(PAGE_BLANKS) { text.replace(PAGE_BLANKS, " ") } else { text };
+    if text.contains('<') && TAGS.iter().any(|tag| text.contains(&format!("<{tag}"))) {
+        text = without_tags(&text);
+    }
+    for (reference, character) in REFERENCES {
+        if text.contains(reference) {
+            text = text.replace(reference, character);
+        }
+    }
+    text
+}
+
+fn without_tags(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut tail = text;
+    while let Some(at) = tail.find('<') {
+        let (before, tag) = tail.split_at(at);
+        plain.push_str(before);
+        let name = tag[1..].trim_start_matches('/');
+        let end = name.find(|letter: char| !letter.is_ascii_alphanumeric()).unwrap_or(name.len());
+        let close = tag.find(['>', '\n', '\r']).filter(|close| tag[*close..].starts_with('>'));
+        match close.filter(|_| TAGS.contains(&&name[..end])) {
+            Some(close) => tail = &tag[close + 1..],
+            None => {
+                plain.push('<');
+                tail = &tag[1..];
+            }
+        }
+    }
+    plain.push_str(tail);
+    plain
+}
+
 /// Host and program of a line, as in syslog.
 type LineOrigin = (String, String);
 
@@ -164,11 +234,11 @@ fn writer(text: &str) -> Option<(&str, &str, &str)> {
 /// Text after a leading time and one blank; `None` without a time.
 fn stamp(line: &str) -> Option<&str> {
     let first = line.bytes().next()?;
-    if !(first.is_ascii_digit() || b"[<JFMASOND".contains(&first) || b"TW".contains(&first)) {
+    if !(first.is_ascii_digit() || b"[<JFMASOND".contains(&first) || b"TWIE".contains(&first)) {
         return None;
     }
     let line = priority(line);
-    if let Some(behind) = kernel_time(line) {
+    if let Some(behind) = kernel_time(line).or_else(|| library_time(line)) {
         return Some(behind);
     }
     let (inner, is_bracketed) = match line.strip_prefix('[') {
@@ -200,6 +270,13 @@ fn kernel_time(line: &str) -> Option<&str> {
     let is_time = is_digits(seconds) && is_digits(fraction);
     let tail = caller(tail).unwrap_or(tail);
     is_time.then(|| tail.strip_prefix(' ').unwrap_or(tail))
+}
+
+/// Text after `I1122 17:35:09.123456`, as Google's logging libraries write it.
+fn library_time(line: &str) -> Option<&str> {
+    let day = line.strip_prefix(['I', 'W', 'E', 'F'])?;
+    let behind = time(digits(day, 4, 4)?.strip_prefix(' ')?)?;
+    behind.strip_prefix(' ').or(Some(behind))
 }
 
 /// Text after `[  T123]` or `[    C0]`.
@@ -266,7 +343,7 @@ fn is_digits(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{KnownPrefixes, without_escapes};
+    use super::{KnownPrefixes, without_escapes, without_markup};
 
     #[test]
     fn colours_and_titles_are_removed() {
@@ -277,6 +354,19 @@ mod tests {
         assert_eq!(plain("a\u{1b}[31\nb"), "a\nb", "cut at the end of the line");
         assert_eq!(plain("a\u{1b}"), "a");
         assert_eq!(plain("\u{1b}é"), "é");
+    }
+
+    #[test]
+    fn markup_of_web_pages_is_removed() {
+        let plain = |text: &str| without_markup(text.to_owned());
+        assert_eq!(
+            plain("<pre><code class=\"x\">a &gt;=64=1&nbsp;\u{a0}b<br/>\n</pre>"),
+            "a >=64=1  b\n"
+        );
+        for text in ["ior <file> [1,0]<stdout>: a", "a < b > c", "<pre", "<b\n>", "a & b &lt"] {
+            assert_eq!(plain(text), text);
+        }
+        assert_eq!(plain("&amp;gt;"), "&gt;", "once");
     }
 
     #[test]
@@ -299,6 +389,7 @@ mod tests {
             "2026-11-22T17:35:09+0000 oak kernel[1]: [ 1.5] ",
             "17:35:09 DEBUG| [stdout] ",
             "17:35:09 INFO | ",
+            "I1122 17:35:09.123456 ",
             "11/22 17:35:09 DEBUG|         utils:0287| [stdout] ",
             "2026-11-22 17:35:09,123 process          L0453 DEBUG| [stdout] ",
             "web_1  | ",

@@ -22,6 +22,9 @@ pub(super) enum OutputLine {
     Planned(String),
     /// Heading of a table.
     Table { is_time: bool, iterations: u64 },
+    /// Line above the rows that names their columns; true if the ranks have a standard deviation
+    /// and the iterations none, as in the versions between 3.3 and 4.0.
+    Columns { ranks_deviate: bool },
     /// Row of a table.
     Row(TableRow),
     /// Items per rank when the time limit ended creation: minimum, maximum and mean.
@@ -41,10 +44,20 @@ pub(super) struct TableRow {
     pub(super) kind: &'static str,
     /// The greatest, the least, the mean and the standard deviation over the iterations.
     pub(super) numbers: [f64; 4],
-    /// The greatest, the least and the mean over the ranks, in tables that have them.
-    pub(super) of_ranks: Option<[f64; 3]>,
+    /// The greatest, the least, the mean and the standard deviation over the ranks, in tables that
+    /// have them; a number that they lack is none.
+    pub(super) of_ranks: Option<[f64; 4]>,
     /// True if the row covers only what was done before the time was over.
     pub(super) is_stonewall: bool,
+}
+
+impl TableRow {
+    /// Row of seven numbers of which the fourth is of the ranks.
+    pub(super) fn with_deviation_of_ranks(self) -> Self {
+        let [first, second, third, fourth] = self.numbers;
+        let of_ranks = self.of_ranks.map(|[most, least, middle, _]| [most, least, middle, first]);
+        Self { numbers: [second, third, fourth, f64::NAN], of_ranks, ..self }
+    }
 }
 
 /// Name of the row that covers the creation of files before the time was over.
@@ -65,13 +78,12 @@ const TESTS: [(&str, &str); 11] = [
 ];
 
 /// Prefixes of lines that are not imported.
-const FURNITURE: [&str; 12] = [
+const FURNITURE: [&str; 11] = [
     "stonewall rank ",
     "V-",
     "WARNING: ",
     "Nodemap: ",
     "random seed: ",
-    "Operation ",
     "---------",
     "Per process result",
     "iteration: ",
@@ -110,6 +122,7 @@ pub(super) fn line(text: &str) -> Option<OutputLine> {
     }
     launched(text)
         .or_else(|| table(text))
+        .or_else(|| columns(text))
         .or_else(|| row(text).map(OutputLine::Row))
         .or_else(|| wall(text))
         .or_else(|| furniture(text))
@@ -141,6 +154,13 @@ fn table(text: &str) -> Option<OutputLine> {
     }
 }
 
+/// Parses the line that names the columns.
+fn columns(text: &str) -> Option<OutputLine> {
+    let tail = text.strip_prefix("Operation ")?;
+    let of_ranks = tail.split_once("per Iteration:").map_or("", |(of_ranks, _)| of_ranks);
+    Some(OutputLine::Columns { ranks_deviate: of_ranks.contains("Std Dev") })
+}
+
 /// Parses a row: a name, and four or seven numbers.
 fn row(text: &str) -> Option<TableRow> {
     let (name, kind) = TESTS.into_iter().find(|(name, _)| text.starts_with(name))?;
@@ -149,7 +169,7 @@ fn row(text: &str) -> Option<TableRow> {
     let (of_ranks, numbers) = match *numbers.as_slice() {
         [max, min, mean, deviation] => (None, [max, min, mean, deviation]),
         [most, least, middle, max, min, mean, deviation] => {
-            (Some([most, least, middle]), [max, min, mean, deviation])
+            (Some([most, least, middle, f64::NAN]), [max, min, mean, deviation])
         }
         _ => return None,
     };
@@ -229,15 +249,6 @@ mod tests {
                     kind: "file-create",
                     numbers: [1.5, 1.0, 1.25, 0.1],
                     of_ranks: None,
-                    is_stonewall: false,
-                }),
-            ),
-            (
-                "File stat  9.0 8.0 7.0      1.5   1.0   1.25   0.1",
-                OutputLine::Row(TableRow {
-                    kind: "file-stat",
-                    numbers: [1.5, 1.0, 1.25, 0.1],
-                    of_ranks: Some([9.0, 8.0, 7.0]),
                     is_stonewall: false,
                 }),
             ),

@@ -117,6 +117,8 @@ struct ParsedRun {
     /// True once the table of rates has begun; its rows follow.
     has_rates: bool,
     has_times: bool,
+    /// True if the rows have the standard deviation over the ranks, and not over the iterations.
+    ranks_deviate: bool,
     wall: Option<[f64; 3]>,
     is_finished: bool,
     verification_failed: bool,
@@ -159,13 +161,24 @@ impl ParsedRun {
                 self.has_rates |= !is_time;
                 self.has_times |= is_time;
             }
-            // After the table of times all rows are its own.
-            OutputLine::Row(row) if self.has_times => self.times.push(row),
-            OutputLine::Row(row) if self.has_rates => self.rows.push(row),
-            OutputLine::Row(_) | OutputLine::Furniture => {}
+            OutputLine::Columns { ranks_deviate } => self.ranks_deviate = ranks_deviate,
+            OutputLine::Row(row) if self.ranks_deviate && row.of_ranks.is_some() => {
+                self.add_row(row.with_deviation_of_ranks());
+            }
+            OutputLine::Row(row) => self.add_row(row),
+            OutputLine::Furniture => {}
             OutputLine::Wall(wall) => self.wall = Some(wall),
             OutputLine::WrongData => self.verification_failed = true,
             OutputLine::Finished(at) => (self.finished_unix_ms, self.is_finished) = (at, true),
+        }
+    }
+
+    /// Adds a row to its table. After the table of times all rows are its own.
+    fn add_row(&mut self, row: TableRow) {
+        if self.has_times {
+            self.times.push(row);
+        } else if self.has_rates {
+            self.rows.push(row);
         }
     }
 
@@ -271,8 +284,8 @@ impl TableMetrics {
                 add(self.of_iterations, word, value);
             }
         }
-        if let Some([most, least, middle]) = row.of_ranks {
-            for (word, value) in [("max", most), ("min", least), ("mean", middle)] {
+        if let Some(of_ranks) = row.of_ranks {
+            for (word, value) in ["max", "min", "mean", "stddev"].into_iter().zip(of_ranks) {
                 add(self.of_ranks, word, value);
             }
         }

@@ -35,6 +35,14 @@ const TIMESTAMPS_BYTES_MAX: u64 = 16 << 20;
 /// Magic numbers of files packed with `gzip` and with `xz`.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
+/// Magic numbers of other packed files, with the program and the advice how to read them.
+const PACKED: [(&[u8], &str, &str); 5] = [
+    (&[0x28, 0xb5, 0x2f, 0xfd], "zstd", "pipe it: zstd -dc FILE | treering import -"),
+    (b"BZh", "bzip2", "pipe it: bzip2 -dc FILE | treering import -"),
+    (&[0x04, 0x22, 0x4d, 0x18], "lz4", "pipe it: lz4 -dc FILE | treering import -"),
+    (b"PK\x03\x04", "zip", "unpack it with `unzip`, and name the files in it"),
+    (b"7z\xbc\xaf", "7z", "unpack it with `7z x`, and name the files in it"),
+];
 /// Memory limit of the `xz` decoder: files of `xz -9` need 65 MiB; files that need more than the
 /// limit are refused.
 const XZ_MEMORY_BYTES_MAX: u64 = 128 << 20;
@@ -52,6 +60,16 @@ pub enum ImportFileError {
         path: PathBuf,
         /// Reason.
         why: String,
+    },
+    /// A file is packed in a format that is not read.
+    #[error("{}: packed with {packer}", path.display())]
+    Packed {
+        /// Path of the file.
+        path: PathBuf,
+        /// Program that packs so.
+        packer: &'static str,
+        /// Command that unpacks it.
+        unpack: &'static str,
     },
     /// A file is too long.
     #[error("{}: more than {} MiB{}", path.display(), FILE_BYTES_MAX >> 20, unpacked(*is_packed))]
@@ -109,6 +127,7 @@ impl ImportFileError {
         match self {
             Self::Unread { .. } => "name files with the output of tools",
             Self::TooLong { .. } => "split it into single outputs",
+            Self::Packed { unpack, .. } => unpack,
             Self::OpenDatabase { .. } => {
                 "let its program end, or run `sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'`"
             }
@@ -290,6 +309,7 @@ fn unpacked_source(
     if is_file {
         file.read_at(&mut head, 0).map_err(wrong)?;
     }
+    refuse_packed(path, &head)?;
     if !is_file || head.starts_with(&GZIP) || head == XZ {
         return unpack(path, file, temporary);
     }
@@ -300,6 +320,16 @@ fn unpacked_source(
     }
     let digest = read.digest;
     Ok((Rc::new(PlainFile(file)), digest))
+}
+
+/// Refuses a file whose first bytes are of a format that is not unpacked.
+fn refuse_packed(path: &Path, head: &[u8]) -> Result<(), ImportFileError> {
+    match PACKED.into_iter().find(|(magic, ..)| head.starts_with(magic)) {
+        Some((_, packer, unpack)) => {
+            Err(ImportFileError::Packed { path: path.to_owned(), packer, unpack })
+        }
+        None => Ok(()),
+    }
 }
 
 fn too_long(path: &Path, is_packed: bool) -> ImportFileError {
@@ -316,6 +346,7 @@ fn unpack(
     let mut reported = DigestReader::of(BufReader::new(from));
     let mut head = Vec::new();
     reported.by_ref().take(XZ.len() as u64).read_to_end(&mut head).map_err(wrong)?;
+    refuse_packed(path, &head)?;
     let (is_gzip, is_xz) = (head.starts_with(&GZIP), head == XZ);
     let mut whole: Chain<_, &mut DigestReader<_>> = Cursor::new(head).chain(&mut reported);
     let mut packed = whole.by_ref().take(FILE_BYTES_MAX + 1);

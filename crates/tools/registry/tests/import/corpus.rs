@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use treering_model::{Metric, RunMode, Trial, TrialHeader, TrialId};
 use treering_registry::{
-    EmptyOutput, ImportReader, ImportedTrial, LostNumber, PhaseRows, StoredNumbers, TextSource,
-    import,
+    ImportReader, ImportedTrial, LostNumber, PhaseRows, StoredNumbers, TextSource, import,
 };
 
 const TABLE: &str = include_str!("../../../../../testkit/corpus/import.txt");
@@ -87,7 +86,7 @@ fn lost(text: &[u8], thin: impl Fn(&mut Vec<Metric>)) -> Vec<LostNumber> {
     for outline in &scan.outlines {
         let mut stored = StoredNumbers::default();
         reader
-            .read(outline.lines.0, &mut |content| {
+            .read(outline, &mut |content| {
                 let ImportedTrial::Foreign(mut trial) = content else { panic!("an export") };
                 trial.unfold();
                 thin(&mut trial.metrics);
@@ -97,10 +96,10 @@ fn lost(text: &[u8], thin: impl Fn(&mut Vec<Metric>)) -> Vec<LostNumber> {
                 ControlFlow::Continue(())
             })
             .unwrap();
-        lost.extend(reader.lost_numbers(outline.tool, outline.lines, &mut stored));
+        lost.extend(reader.lost_numbers(outline, &mut stored));
     }
-    for EmptyOutput { tool, lines } in scan.empty {
-        lost.extend(reader.lost_numbers(tool, lines, &mut StoredNumbers::default()));
+    for empty in &scan.empty {
+        lost.extend(reader.numbers_of_empty(empty));
     }
     lost
 }
