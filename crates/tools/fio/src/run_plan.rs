@@ -159,7 +159,8 @@ impl RunPlan {
         rows.into_iter().map(|(_, row)| row).collect()
     }
 
-    /// Row number of each worker: shared by the clones of a reporting group, and none with `stats=0`.
+    /// Row number of each worker: shared by the clones of a reporting group, and none with
+    /// `stats=0`.
     pub(super) fn rows(&self) -> Vec<Option<usize>> {
         let mut rows = Vec::with_capacity(self.workers.len());
         let mut last_group = None;

@@ -6,6 +6,8 @@ use thiserror::Error;
 
 use treering_kit::faults::shown;
 
+use super::values::{is_expression, whole_number};
+
 /// Longest expanded text, in bytes.
 const BYTES_MAX: usize = 1 << 16;
 
@@ -75,9 +77,14 @@ pub(super) fn expand<'t>(
         }
     }
     out.push_str(rest);
-    // Values with these variables may contain arithmetic without parentheses.
-    if reckons && out.contains(['+', '-', '*', '/']) && !out.starts_with('(') {
-        out = format!("({out})");
+    // Values with these variables may contain arithmetic without parentheses, of which the original
+    // has the result. Names stay as they are.
+    if reckons && out.contains(['+', '-', '*', '/']) {
+        match whole_number(&out) {
+            Some(number) => out = number.to_string(),
+            None if is_expression(&out) && !out.starts_with('(') => out = format!("({out})"),
+            None => {}
+        }
     }
     Ok(Cow::Owned(out))
 }
@@ -96,7 +103,11 @@ mod tests {
     fn known_variables_are_expanded() {
         assert_eq!(expanded("${DIR}/x").unwrap(), "/mnt/x");
         assert_eq!(expanded("$ncpus").unwrap(), "2");
-        assert_eq!(expanded("8*$pagesize").unwrap(), "(8*4096)");
+        assert_eq!(expanded("8*$pagesize").unwrap(), "32768");
+        assert_eq!(expanded("($ncpus+1)*3").unwrap(), "9");
+        assert_eq!(expanded("log-$ncpus").unwrap(), "log-2");
+        assert_eq!(expanded("$ncpus*2m").unwrap(), "(2*2m)");
+        assert_eq!(expanded("$ncpus*10s").unwrap(), "(2*10s)");
         assert_eq!(expanded("$jobname.$jobnum").unwrap(), "$jobname.$jobnum");
         assert_eq!(
             expanded("${NONE}").unwrap_err().to_string(),

@@ -18,6 +18,27 @@ use leading::Leading;
 /// Largest file size of Linux.
 const SIZE_MAX: u64 = i64::MAX.unsigned_abs();
 
+const BINARY: UnitBases = UnitBases { kb: 1024 };
+
+/// Computes an expression of plain numbers; `None` if it is none, or negative.
+pub(super) fn whole_number(text: &str) -> Option<u64> {
+    if text.contains(|letter: char| letter.is_alphabetic()) {
+        return None;
+    }
+    whole(evaluate(text, BINARY, false)?)
+}
+
+/// True if the text is an expression of numbers, sizes or times.
+pub(super) fn is_expression(text: &str) -> bool {
+    [false, true].iter().any(|&in_time| evaluate(text, BINARY, in_time).is_some())
+}
+
+fn whole(value: f64) -> Option<u64> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+    let number = (0.0..9.2e18).contains(&value).then_some(value as u64);
+    number
+}
+
 /// Amount in bytes, or a percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Amount {
@@ -100,11 +121,8 @@ impl<'t> RawValue<'t> {
 
     fn evaluated(&self, in_time: bool) -> Option<u64> {
         let text = self.text;
-        let whole = text.starts_with('(') && text.ends_with(')');
-        let value = evaluate(text, self.bases, in_time).filter(|_| whole)?;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
-        let number = (0.0..9.2e18).contains(&value).then_some(value as u64);
-        number
+        let is_whole = text.starts_with('(') && text.ends_with(')');
+        evaluate(text, self.bases, in_time).filter(|_| is_whole).and_then(whole)
     }
 
     /// Parses a size in bytes.
