@@ -222,7 +222,8 @@ fn a_guest_that_computes_for_ever_in_its_boot_is_given_up_with_advice() {
     let Ending::Failed { why } = &kept[0].ending else { panic!("{ran}") };
     assert!(why.starts_with("the guest was not ready ") && why.contains("`append`"), "{why}");
     assert!(why.contains("; the console "), "{why}");
-    assert_eq!(fact(&kept[0], "guest.failed_boots"), Some("1"), "{ran}");
+    // On a busy host the clock may give a boot up before the CPU time does, and that is repeated.
+    assert!(matches!(fact(&kept[0], "guest.failed_boots"), Some("1" | "2")), "{ran}");
     nothing_stays(&program);
 }
 
