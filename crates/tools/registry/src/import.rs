@@ -52,7 +52,7 @@ pub struct ImportResult {
 pub struct EmptyOutput {
     /// Tool, as in [`ToolOutput::tool`].
     pub tool: &'static str,
-    /// Lines, as in [`ToolOutput::lines`].
+    /// Lines of the output in the log.
     pub lines: (usize, usize),
 }
 
@@ -66,7 +66,7 @@ pub fn tools() -> impl Iterator<Item = &'static str> {
 pub struct OutputOutline {
     /// Tool, as in [`ToolOutput::tool`].
     pub tool: &'static str,
-    /// Lines, as in [`ToolOutput::lines`].
+    /// Lines of the output in the log.
     pub lines: (usize, usize),
     /// Index in the lines, as in [`ToolOutput::nth`].
     pub nth: usize,
