@@ -391,11 +391,11 @@ fn an_aged_history_is_slower_to_read_than_its_copy() {
         tool("sh", &["-c", &read]);
         let done = status(&shown_at(node)).counts.since(&before);
         assert!(done.bytes > 10 << 20, "{done:?}");
-        done.busy_ns as f64
+        done.seek_ns as f64
     });
-    // On hdd-7200 the ratio is 4 to 5; here the transfer takes a larger part of the time, and seven
-    // runs had 1.21 to 1.32.
-    assert!(times[0] / times[1] > 1.05, "{times:?}");
+    // The time of seeks follows from where the files are, not from when they are read: two runs had
+    // 10 and 14 times as much. The whole time had 1.21 to 1.32, and less on a busy machine.
+    assert!(times[0] / times[1] > 2.0, "{times:?}");
     for (running, _, here) in disks {
         drop(here);
         running.send("INT");
