@@ -38,7 +38,9 @@ pub use files::lock::{LockError, lock_exclusive, lock_shared};
 pub use files::mapping::FileMapping;
 pub use files::memory_file::memory_file;
 pub use files::pages::PageBuffer;
-pub use files::positioned::{read_at, read_vector_at, write_at, write_both_at, write_vector_at};
+pub use files::positioned::{
+    RequestFlags, read_at, read_vector_at, write_at, write_both_at, write_vector_at,
+};
 pub use files::range_lock::lock_range;
 pub use files::residency::{PageResidency, residency};
 pub use files::through::{IoPath, SyncMode};

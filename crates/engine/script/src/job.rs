@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use treering_model::{Caution, Counters, Fact, Metric, Op, RunMode, TaskTotals, WorkLimit};
 
 use crate::{Buffers, ConfigError, Deadline, Io, ResourceUsage, SessionError, Stop, SyncScope};
-use treering_sys::{SchedulingParameters, SyncMode};
+use treering_sys::{RequestFlags, SchedulingParameters, SyncMode};
 
 mod device;
 mod layouts;
@@ -23,7 +23,7 @@ mod scale;
 pub use device::JobDevice;
 pub use layouts::LayoutFeed;
 pub use program::{ExternalProgram, ProgramEnd, ProgramWatch, ReportedPhase};
-pub use queue::{IoQueue, QueueKind, RequestFlags};
+pub use queue::{IoQueue, QueueKind};
 pub use request::RunRequest;
 pub use scale::{ScaleUnit, WorkScale};
 

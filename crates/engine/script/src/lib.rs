@@ -41,9 +41,9 @@ pub use io::{CallError, CallResult, ExpectedErrors, Io, ResourceUsage, Stop, Tas
 pub use job::{
     AllRanks, CachePolicy, Conductor, Credentials, ExistingFiles, ExternalProgram, Footprint,
     GroupStart, IoQueue, Job, JobDevice, LayoutFeed, NoListener, OutlineLine, ParallelGroup,
-    ParallelOptions, Phase, ProgramEnd, ProgramWatch, QueueKind, ReportedPhase, RequestFlags,
-    RunRequest, ScaleUnit, Script, Session, SessionResult, SessionStop, SignalEffect, TargetFacts,
-    Task, TaskListener, TimeLimit, UnfinishedTasks, WorkScale, WorkerKind,
+    ParallelOptions, Phase, ProgramEnd, ProgramWatch, QueueKind, ReportedPhase, RunRequest,
+    ScaleUnit, Script, Session, SessionResult, SessionStop, SignalEffect, TargetFacts, Task,
+    TaskListener, TimeLimit, UnfinishedTasks, WorkScale, WorkerKind,
 };
 pub use names::{NameError, NameId, NameTree, NamesBuilder, NodeKind, path_components};
 pub use option_table::with_option_table;
@@ -57,5 +57,7 @@ pub use session_error::SessionError;
 pub use setting_files::SettingFiles;
 pub use signal::WakeSignal;
 pub use spans::{OperationSpans, SpanRow};
-pub use treering_sys::{Errno, SchedulingParameters, SyncMode, available_memory_bytes};
+pub use treering_sys::{
+    Errno, RequestFlags, SchedulingParameters, SyncMode, available_memory_bytes,
+};
 pub use typed_options::OptionValue;

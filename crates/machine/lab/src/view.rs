@@ -257,7 +257,7 @@ fn private_view(
     let mut waited = Duration::ZERO;
     let mounted = loop {
         match mount_detached(node.as_os_str(), fs_type, &parsed) {
-            // What was just unmounted stays until the last program and mount namespace let go.
+            // A filesystem stays mounted until its last program and mount namespace let go.
             Err((Errno::BUSY, _)) if waited < PATIENCE => {}
             mounted => break mounted,
         }

@@ -1,7 +1,9 @@
 //! Document model: the contents of a page, independent of the output format.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
-use treering_model::Caution;
+use treering_model::{Caution, counted};
 
 use crate::{Cell, Chart, Table};
 
@@ -130,6 +132,23 @@ pub struct Warning {
     pub message: String,
     /// Advice on how to resolve the caution.
     pub advice: String,
+}
+
+impl Warning {
+    /// Shortens the warning for the end of a command: without advice, and with the number and the
+    /// codes of the other ones.
+    #[must_use]
+    pub(crate) fn before_others<'c>(mut self, codes: impl IntoIterator<Item = &'c str>) -> Self {
+        let codes: Vec<&str> = codes.into_iter().collect();
+        self.advice.clear();
+        if !codes.is_empty() {
+            let more = counted(codes.len(), "more caution");
+            let codes: BTreeSet<&str> = codes.into_iter().collect();
+            let codes: Vec<&str> = codes.into_iter().collect();
+            self.message.push_str(&format!("; and {more}: {}", codes.join(", ")));
+        }
+        self
+    }
 }
 
 impl From<&Caution> for Warning {

@@ -5,6 +5,29 @@ use std::os::fd::BorrowedFd;
 
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite, pwritev, pwritev2, retry_on_intr};
 
+/// Flags of a single read or write, as `preadv2` and request queues take them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestFlags {
+    /// Polling of the device in place of an interrupt: `RWF_HIPRI`, or a polled ring.
+    pub polled: bool,
+    /// Failure with `EAGAIN` in place of waiting: `RWF_NOWAIT`.
+    pub no_wait: bool,
+    /// Removal of the data from the page cache afterwards: `RWF_DONTCACHE`, of Linux 6.14.
+    pub uncached: bool,
+}
+
+impl RequestFlags {
+    /// The same flags as `preadv2` takes them.
+    pub(crate) fn of_call(self) -> ReadWriteFlags {
+        const DONTCACHE: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
+        let mut flags = ReadWriteFlags::empty();
+        flags.set(ReadWriteFlags::HIPRI, self.polled);
+        flags.set(ReadWriteFlags::NOWAIT, self.no_wait);
+        flags.set(DONTCACHE, self.uncached);
+        flags
+    }
+}
+
 /// Reads at `position`; returns the number of bytes, 0 at the end of the file.
 ///
 /// # Errors
@@ -14,7 +37,7 @@ pub fn read_at(file: BorrowedFd<'_>, buffer: &mut [u8], position: u64) -> Result
     retry_on_intr(|| pread(file, &mut *buffer, position))
 }
 
-/// Like [`read_at`], by `preadv2` into one buffer, with these `RWF_` flags.
+/// Like [`read_at`], by `preadv2` into one buffer, with these flags.
 ///
 /// # Errors
 /// As `preadv2`.
@@ -22,13 +45,13 @@ pub fn read_vector_at(
     file: BorrowedFd<'_>,
     buffer: &mut [u8],
     position: u64,
-    flags: u32,
+    flags: RequestFlags,
 ) -> Result<usize, Errno> {
-    let flags = ReadWriteFlags::from_bits_retain(flags);
+    let flags = flags.of_call();
     retry_on_intr(|| preadv2(file, &mut [IoSliceMut::new(&mut *buffer)], position, flags))
 }
 
-/// Like [`write_both_at`], by `pwritev2` with these `RWF_` flags; an empty second buffer is
+/// Like [`write_both_at`], by `pwritev2` with these flags; an empty second buffer is
 /// omitted.
 ///
 /// # Errors
@@ -38,12 +61,11 @@ pub fn write_vector_at(
     head: &[u8],
     tail: &[u8],
     position: u64,
-    flags: u32,
+    flags: RequestFlags,
 ) -> Result<usize, Errno> {
     let pieces = [IoSlice::new(head), IoSlice::new(tail)];
     let pieces = if tail.is_empty() { &pieces[..1] } else { &pieces[..] };
-    let flags = ReadWriteFlags::from_bits_retain(flags);
-    retry_on_intr(|| pwritev2(file, pieces, position, flags))
+    retry_on_intr(|| pwritev2(file, pieces, position, flags.of_call()))
 }
 
 /// Writes at `position`; returns the number of bytes written, possibly fewer than given.
@@ -73,7 +95,7 @@ mod tests {
     use std::io::Read;
     use std::os::fd::AsFd;
 
-    use super::{read_at, read_vector_at, write_at, write_both_at, write_vector_at};
+    use super::{RequestFlags, read_at, read_vector_at, write_at, write_both_at, write_vector_at};
 
     #[test]
     fn positioned_calls_keep_the_file_position() {
@@ -83,9 +105,10 @@ mod tests {
         let mut two = [0; 2];
         assert_eq!(read_at(file.as_fd(), &mut two, 4), Ok(2));
         assert_eq!(&two, b"cd");
-        assert_eq!(write_vector_at(file.as_fd(), b"d", b"ef", 5, 0), Ok(3));
-        assert_eq!(write_vector_at(file.as_fd(), b"a", b"", 2, 0), Ok(1));
-        assert_eq!(read_vector_at(file.as_fd(), &mut two, 6, 0), Ok(2));
+        let none = RequestFlags::default();
+        assert_eq!(write_vector_at(file.as_fd(), b"d", b"ef", 5, none), Ok(3));
+        assert_eq!(write_vector_at(file.as_fd(), b"a", b"", 2, none), Ok(1));
+        assert_eq!(read_vector_at(file.as_fd(), &mut two, 6, none), Ok(2));
         assert_eq!(&two, b"ef");
         // The file's own position is still its beginning.
         let mut blocks = Vec::new();

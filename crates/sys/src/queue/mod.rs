@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use crate::PageBuffer;
+use crate::{PageBuffer, RequestFlags};
 use aio::Aio;
 use uring::Uring;
 
@@ -24,9 +24,6 @@ pub enum QueueKind {
     /// `io_uring_enter`.
     Uring,
 }
-
-/// `RWF_HIPRI` of `linux/fs.h`.
-const POLLED: u32 = 1;
 
 /// Largest queue depth.
 const QUEUE_DEPTH_MAX: u16 = 4096;
@@ -115,8 +112,7 @@ unsafe impl Send for RequestQueue {}
 impl RequestQueue {
     /// Creates a queue for up to `depth` requests in flight, whose buffers have this size from the
     /// start, with all their memory; larger buffers are made on demand. Its requests have these
-    /// `RWF_` flags; with `RWF_HIPRI` the ring waits for the device by polling it, which AIO
-    /// cannot.
+    /// flags; AIO cannot poll.
     ///
     /// # Errors
     /// `EINVAL` for a depth of 0 or more than 4096, else as `io_setup` and `io_uring_setup`:
@@ -125,22 +121,21 @@ impl RequestQueue {
         kind: QueueKind,
         depth: u16,
         buffer_bytes: usize,
-        flags: u32,
+        flags: RequestFlags,
     ) -> Result<Self, Errno> {
-        let is_polled = flags & POLLED != 0;
-        if depth == 0 || depth > QUEUE_DEPTH_MAX || is_polled && kind == QueueKind::Aio {
+        if depth == 0 || depth > QUEUE_DEPTH_MAX || flags.polled && kind == QueueKind::Aio {
             return Err(Errno::INVAL);
         }
         let kernel = match kind {
             QueueKind::Aio => QueueBackend::Aio(Aio::new(u32::from(depth))?),
             QueueKind::Uring => {
-                QueueBackend::Uring(Box::new(Uring::new(u32::from(depth), is_polled)?))
+                QueueBackend::Uring(Box::new(Uring::new(u32::from(depth), flags.polled)?))
             }
         };
         let tags = usize::from(depth);
         Ok(Self {
             kernel,
-            flags: flags & !POLLED,
+            flags: RequestFlags { polled: false, ..flags }.of_call().bits(),
             // Zeros would have no memory before they are written.
             buffers: (0..tags).map(|_| PageBuffer::filled(u8::MAX, buffer_bytes)).collect(),
             source: None,
@@ -305,13 +300,13 @@ mod tests {
 
     use crate::PageBuffer;
 
-    use super::{CompletedRequest, POLLED, QueueKind, RequestQueue, Transfer};
+    use super::{CompletedRequest, QueueKind, RequestFlags, RequestQueue, Transfer};
 
     const BLOCK: usize = 4096;
 
     /// Creates a queue, unless this kernel or sandbox denies it.
     fn queue(kind: QueueKind, depth: u16) -> Option<RequestQueue> {
-        match RequestQueue::new(kind, depth, 0, 0) {
+        match RequestQueue::new(kind, depth, 0, RequestFlags::default()) {
             Ok(queue) => Some(queue),
             Err(errno) => {
                 assert!(matches!(errno, Errno::NOSYS | Errno::PERM | Errno::ACCESS), "{errno}");
@@ -483,7 +478,10 @@ mod tests {
             assert_eq!(submit(&mut queue, &[write(0), write(1), write(2)]), Ok(3));
             drop(queue);
         }
-        assert!(RequestQueue::new(QueueKind::Aio, 0, 0, 0).is_err());
-        assert!(RequestQueue::new(QueueKind::Aio, 8, 0, POLLED).is_err());
+        let made = |depth, polled| {
+            let flags = RequestFlags { polled, ..RequestFlags::default() };
+            RequestQueue::new(QueueKind::Aio, depth, 0, flags)
+        };
+        assert!(made(0, false).is_err() && made(8, true).is_err());
     }
 }

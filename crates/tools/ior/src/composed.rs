@@ -7,7 +7,7 @@ use treering_kit::packet::PacketType;
 use treering_script::WorkerKind;
 
 use super::session::IorSession;
-use super::shape::{ClassicCompat, FsyncPolicy, NamedFile, RankShift, RunShape};
+use super::shape::{ClassicCompat, NamedFile, RankShift, RunShape, SyncMoments};
 use treering_kit::parted::PartedSession;
 
 /// The tests that are composed into another workload.
@@ -54,7 +54,7 @@ impl DataTests {
             reads: true,
             checks_read: true,
             shift: RankShift::Constant(self.shift),
-            fsync: FsyncPolicy::AtEnd,
+            fsync: SyncMoments { after_each: false, at_end: true },
             wall_seconds: Some(self.seconds),
             wears_out: true,
             workers: self.workers,

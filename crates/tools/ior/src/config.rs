@@ -9,7 +9,7 @@ use super::directives::with_options;
 use super::memory::MemoryAmount;
 use super::options::{ClassicOptions, NativeOptions};
 use super::shape::{
-    ClassicCompat, FsyncPolicy, IoInterface, NamedFile, RankShift, RunShape, TransferOrder,
+    ClassicCompat, IoInterface, NamedFile, RankShift, RunShape, SyncMoments, TransferOrder,
 };
 use treering_kit::ranks::worker_kind;
 use treering_kit::settings::{self, packet_type, refuse, status_number};
@@ -260,12 +260,7 @@ fn shape(
         // One machine further than the rank that reads.
         check_shift: if options.reorder { (options.task_offset + 1) * to_next(nodes) } else { 0 },
         order: order(options, word(seed)),
-        fsync: match (options.fsync_each, options.fsync) {
-            (true, true) => FsyncPolicy::AfterEachAndAtEnd,
-            (true, false) => FsyncPolicy::AfterEach,
-            (false, true) => FsyncPolicy::AtEnd,
-            (false, false) => FsyncPolicy::Never,
-        },
+        fsync: SyncMoments { after_each: options.fsync_each, at_end: options.fsync },
         own_directories: options.unique_dir,
         delay_seconds: options.delay,
         begins_within: (options.minutes > 0).then(|| Duration::from_secs(60 * options.minutes)),
@@ -364,11 +359,7 @@ pub(super) fn native(settings: &Settings) -> Result<(RunShape, RunRequest), Conf
             "random" => TransferOrder::Random(options.seed),
             _ => TransferOrder::Sequential,
         },
-        fsync: match options.fsync {
-            "each" => FsyncPolicy::AfterEach,
-            "end" => FsyncPolicy::AtEnd,
-            _ => FsyncPolicy::Never,
-        },
+        fsync: SyncMoments { after_each: options.fsync == "each", at_end: options.fsync == "end" },
         wall_seconds: options.stonewall,
         wears_out: options.stonewall.is_some(),
         cold: options.drop_caches == "each",

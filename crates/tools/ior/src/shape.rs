@@ -29,13 +29,11 @@ impl TestKind {
     }
 }
 
-/// Sync policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FsyncPolicy {
-    Never,
-    AtEnd,
-    AfterEach,
-    AfterEachAndAtEnd,
+/// Moments at which what was written is synced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SyncMoments {
+    pub(super) after_each: bool,
+    pub(super) at_end: bool,
 }
 
 /// Interface by which data are moved.
@@ -145,7 +143,7 @@ pub(super) struct RunShape {
     /// Distance from the rank that wrote a block to the rank that checks it.
     pub(super) check_shift: u64,
     pub(super) order: TransferOrder,
-    pub(super) fsync: FsyncPolicy,
+    pub(super) fsync: SyncMoments,
     /// Each rank's file is in a directory of its own.
     pub(super) own_directories: bool,
     /// Delay before each test, in seconds.
@@ -192,7 +190,7 @@ impl Default for RunShape {
             shift: RankShift::Constant(0),
             check_shift: 0,
             order: TransferOrder::Sequential,
-            fsync: FsyncPolicy::Never,
+            fsync: SyncMoments::default(),
             own_directories: false,
             delay_seconds: 0,
             begins_within: None,

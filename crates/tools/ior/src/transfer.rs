@@ -15,7 +15,7 @@ use treering_script::{
 };
 
 use super::places::TransferPlaces;
-use super::shape::{FsyncPolicy, IoInterface};
+use super::shape::{IoInterface, SyncMoments};
 
 const FILE: FileSlot = FileSlot(0);
 /// The slot of the directory of a native run.
@@ -118,7 +118,7 @@ pub(super) struct TransferScript {
     pub(super) all: u64,
     pub(super) access: AccessMethod,
     pub(super) bytes: u32,
-    pub(super) fsync: FsyncPolicy,
+    pub(super) fsync: SyncMoments,
     /// Time limit that ends the test early.
     pub(super) wall: Option<Deadline>,
     pub(super) data: Option<PatternData>,
@@ -190,7 +190,7 @@ impl TransferScript {
         if let Some(PatternData { buffers, pattern }) = &self.data {
             pattern.update(position, buffers.open().get(0, bytes as usize));
         }
-        let syncs = matches!(self.fsync, FsyncPolicy::AfterEach | FsyncPolicy::AfterEachAndAtEnd);
+        let syncs = self.fsync.after_each;
         match self.access.interface {
             IoInterface::Dummy => Ok(bytes.into()),
             IoInterface::Mmap => {
@@ -263,8 +263,7 @@ impl TransferScript {
     }
 
     fn end_moving(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        let at_end = matches!(self.fsync, FsyncPolicy::AtEnd | FsyncPolicy::AfterEachAndAtEnd);
-        let syncs = self.op == TransferOp::Write && at_end;
+        let syncs = self.op == TransferOp::Write && self.fsync.at_end;
         match self.access.interface {
             IoInterface::Dummy => io.pause(0),
             IoInterface::Mmap if syncs => io.sync_mapped(FILE),

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 
-use treering_script::{Buffers, Call, CallError, OpenBuffers};
+use treering_script::{Buffers, Call, CallError, OpenBuffers, RequestFlags};
 use treering_sys::{
     Errno, FileMapping, read, read_at, read_vector, read_vector_at, write, write_at, write_both,
     write_vector_at,
@@ -32,8 +32,8 @@ pub(super) fn is_buffered(call: &Call<'_>) -> bool {
 /// Open files of a task, by their slots.
 pub(super) struct OpenFiles<'c> {
     pub(super) files: &'c [Option<OwnedFd>],
-    /// `RWF_` flags of vectored calls; `None` for plain ones.
-    pub(super) vectored: Option<u32>,
+    /// Flags of vectored calls; `None` for plain ones.
+    pub(super) vectored: Option<RequestFlags>,
     pub(super) mappings: &'c mut HashMap<u16, FileMapping>,
 }
 

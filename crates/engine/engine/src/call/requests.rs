@@ -38,7 +38,7 @@ impl TaskRequests {
                 QueueKind::Libaio => Kind::Aio,
                 QueueKind::IoUring => Kind::Uring,
             };
-            let mut queue = RequestQueue::new(kind, depth, bytes, flags.bits())?;
+            let mut queue = RequestQueue::new(kind, depth, bytes, flags)?;
             constant.into_iter().for_each(|source| queue.set_source(source));
             Ok(queue)
         };

@@ -65,8 +65,8 @@ fn device_size(path: &CStr) -> Result<CallReply, CallError> {
 pub struct SyncCaller {
     confinement: Confinement,
     through: IoPath,
-    /// `RWF_` flags of vectored calls; `None` for plain ones.
-    vectored: Option<u32>,
+    /// Flags of vectored calls; `None` for plain ones.
+    vectored: Option<RequestFlags>,
     /// Path of the target as given by the user.
     user_path: PathBuf,
     whole_paths: Option<WholePaths>,
@@ -568,7 +568,7 @@ impl Caller for SyncCaller {
     }
 
     fn by_vectors(&mut self, vectored: Option<RequestFlags>) {
-        self.vectored = vectored.map(RequestFlags::bits);
+        self.vectored = vectored;
     }
 
     fn by_whole_paths(&mut self, are: bool) -> io::Result<()> {

@@ -147,18 +147,14 @@ fn cautions(rows: &[ImportedRow], is_whole: bool) -> Option<Block> {
         }
         warning
     };
-    let mut cautions: Vec<Warning> = by_code.into_iter().map(warning).collect();
-    let first = cautions.first_mut()?;
-    if !is_whole {
-        first.advice.clear();
-        let others: Vec<String> =
-            cautions.split_off(1).into_iter().map(|other| other.code).collect();
-        if !others.is_empty() {
-            let more =
-                format!("; and {}: {}", counted(others.len(), "more caution"), others.join(", "));
-            cautions[0].message.push_str(&more);
-        }
-    }
+    let mut warnings = by_code.into_iter().map(warning);
+    let first = warnings.next()?;
+    let others: Vec<Warning> = warnings.collect();
+    let cautions = if is_whole {
+        std::iter::once(first).chain(others).collect()
+    } else {
+        vec![first.before_others(others.iter().map(|other| other.code.as_str()))]
+    };
     Some(Block::Cautions { cautions })
 }
 

@@ -21,18 +21,10 @@ pub struct StoreLocation<'s> {
 /// Most rows of a table; the page of the trial has all.
 const ROWS_MAX: usize = 5;
 
-/// First caution, with the number of the others. While the trial ran, each was printed.
+/// First caution, with the codes of the others. While the trial ran, each was printed.
 fn first_caution(trial: &Trial) -> Option<Warning> {
     let (first, others) = trial.cautions.split_first()?;
-    let more = match others.len() {
-        0 => String::new(),
-        more => format!("; and {}", counted(more, "more caution")),
-    };
-    Some(Warning {
-        code: first.code.name().to_owned(),
-        message: format!("{}{more}", first.message),
-        advice: String::new(),
-    })
+    Some(Warning::from(first).before_others(others.iter().map(|other| other.code.name())))
 }
 
 /// Page at the end of a run, of at most some fifteen lines; `stored` is `None` when the trial was

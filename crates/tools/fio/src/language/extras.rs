@@ -110,7 +110,7 @@ pub(crate) struct RareOptions {
     pub is_poisson: bool,
     /// True if a rate is not caught up with after a pause of `thinktime`: `rate_ignore_thinktime`.
     pub skips_pauses: bool,
-    /// What is asked of the kernel for each request: `hipri`, `nowait`, `uncached`.
+    /// Flags of each request: `hipri`, `nowait`, `uncached`.
     pub request_flags: RequestFlags,
     pub lowest: MinimumRates,
     pub latency: LatencyTarget,

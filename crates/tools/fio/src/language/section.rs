@@ -455,11 +455,8 @@ impl Section {
         if !self.unplaced.is_empty() && self.filenames.is_empty() {
             self.files = 0;
         }
-        let directory = self.directories.first().map(String::as_str);
-        for name in std::mem::take(&mut self.unplaced) {
-            self.filenames.push(joined_path(directory, &name));
-            self.files += 1;
-        }
+        self.files += self.unplaced.len() as u64;
+        self.filenames.extend(placed(&mut self.unplaced, &self.directories));
     }
 
     /// Adopts the files, directions and sizes of a log.
@@ -537,6 +534,15 @@ impl Section {
         let blocks = self.blocks(direction);
         blocks.align.unwrap_or(blocks.least).max(1)
     }
+}
+
+/// Takes the names, each with the first of these directories before it.
+pub(crate) fn placed<'n>(
+    names: &'n mut Vec<String>,
+    directories: &'n [String],
+) -> impl Iterator<Item = String> + 'n {
+    let directory = directories.first().map(String::as_str);
+    names.drain(..).map(move |name| joined_path(directory, &name))
 }
 
 /// Joins directory and path by a slash, as the original does, even if the path is absolute.

@@ -3,6 +3,7 @@
 use super::{Environment, Machine, ParseContext, Reader, Section, parse, show};
 
 use proptest::prelude::{Just, prop_oneof, proptest};
+use treering_script::RequestFlags;
 
 use super::direction::Direction;
 use super::engine::Engine;
@@ -41,15 +42,15 @@ fn wrong(settings: &str) -> String {
 
 #[test]
 fn flags_of_requests_belong_to_the_engines_that_have_them() {
-    let bits = |settings: &str| one(settings).extras.request_flags.bits();
-    for (settings, expected) in [
-        ("ioengine=pvsync2\nhipri", 1),
-        ("ioengine=io_uring\nhipri=1\nnowait=1", 9),
-        ("ioengine=libaio\nnowait=1", 8),
-        ("ioengine=io_uring\nuncached=1", 0x80),
-        ("ioengine=io_uring\nhipri=0\nuncached=0", 0),
+    for (settings, polled, no_wait, uncached) in [
+        ("ioengine=pvsync2\nhipri", true, false, false),
+        ("ioengine=io_uring\nhipri=1\nnowait=1", true, true, false),
+        ("ioengine=libaio\nnowait=1", false, true, false),
+        ("ioengine=io_uring\nuncached=1", false, false, true),
+        ("ioengine=io_uring\nhipri=0\nuncached=0", false, false, false),
     ] {
-        assert_eq!(bits(settings), expected, "{settings}");
+        let expected = RequestFlags { polled, no_wait, uncached };
+        assert_eq!(one(settings).extras.request_flags, expected, "{settings}");
     }
     for settings in ["ioengine=libaio\nhipri=1", "nowait=1", "ioengine=sync\nuncached=1"] {
         assert!(wrong(settings).contains("with another engine"), "{settings}");

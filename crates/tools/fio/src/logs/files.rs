@@ -13,10 +13,8 @@ use super::{BANDWIDTH, CLOSED, DATA_SYNC, IOPS, ISSUED, OPENED, RANGE_SYNC, SYNC
 /// Line of a log: its kind, and what the kind has.
 pub(super) type LogLine = [u64; 6];
 
-/// Kind of the log of histograms, whose lines come as text.
-const HISTOGRAMS: usize = 5;
 /// Suffixes of the log files, by kind.
-const KINDS: [&str; 6] = ["slat", "clat", "lat", "bw", "iops", "clat_hist"];
+const KINDS: [&str; 5] = ["slat", "clat", "lat", "bw", "iops"];
 
 /// Files of a clone's logs.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +35,6 @@ fn prefix(options: &LogOptions, kind: usize) -> Option<&str> {
     match kind {
         BANDWIDTH => options.bandwidth.as_deref(),
         IOPS => options.iops.as_deref(),
-        HISTOGRAMS => options.histograms.as_deref(),
         _ => options.latencies.as_deref(),
     }
 }
@@ -61,18 +58,12 @@ impl LogFiles {
         let begins = !std::mem::replace(&mut self.has_begun, true);
         for (kind, name) in KINDS.into_iter().enumerate() {
             let Some(prefix) = prefix(options, kind) else { continue };
-            let prefix = if prefix.is_empty() { &self.job_name } else { prefix };
-            let path = if options.together {
-                format!("{prefix}_{name}.log")
-            } else {
-                format!("{prefix}_{name}.{}.log", self.number)
-            };
-            let anew = begins && !options.together;
-            if kind == HISTOGRAMS {
-                self.append(&path, anew, histograms);
-            } else {
-                self.append(&path, anew, &text_of_kind(kind, options, lines));
-            }
+            let path = self.path(options, prefix, name);
+            self.append(&path, begins && !options.together, &text_of_kind(kind, options, lines));
+        }
+        if let Some(prefix) = &options.histograms {
+            let path = self.path(options, prefix, "clat_hist");
+            self.append(&path, begins && !options.together, histograms);
         }
         if let Some(path) = &options.requests {
             let mut text = String::new();
@@ -83,6 +74,16 @@ impl LogFiles {
             }
             write_requests(&mut text, &self.file_names, lines);
             self.append(path, false, &text);
+        }
+    }
+
+    /// Path of the log with this suffix.
+    fn path(&self, options: &LogOptions, prefix: &str, suffix: &str) -> String {
+        let prefix = if prefix.is_empty() { &self.job_name } else { prefix };
+        if options.together {
+            format!("{prefix}_{suffix}.log")
+        } else {
+            format!("{prefix}_{suffix}.{}.log", self.number)
         }
     }
 

@@ -45,7 +45,7 @@ pub(super) struct TableRow {
     /// The greatest, the least, the mean and the standard deviation over the iterations.
     pub(super) numbers: [f64; 4],
     /// The greatest, the least, the mean and the standard deviation over the ranks, in tables that
-    /// have them; a number that they lack is none.
+    /// have them. NaN stands for a number that the table lacks.
     pub(super) of_ranks: Option<[f64; 4]>,
     /// True if the row covers only what was done before the time was over.
     pub(super) is_stonewall: bool,

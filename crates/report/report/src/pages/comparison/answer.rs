@@ -1,8 +1,6 @@
 //! Answer of a comparison on one screen: a sentence for each contender, one table of all workloads
 //! by contenders, the worst caution, and the commands for further details.
 
-use std::collections::BTreeSet;
-
 use treering_analysis::compare::{
     ComparisonCaution, ComparisonCautionCode, MetricComparison, Outcome, Verdict,
 };
@@ -60,17 +58,12 @@ pub(super) fn answer(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
     }
     if let Some(caution) = worst(outcome) {
         let others = outcome.cautions.iter().filter(|other| !std::ptr::eq(*other, caution));
-        let others: BTreeSet<&str> = others.map(|other| other.code.name()).collect();
-        let others: Vec<&str> = others.into_iter().collect();
-        let more = match outcome.cautions.len() - 1 {
-            0 => String::new(),
-            more => format!("; and {}: {}", counted(more, "more caution"), others.join(", ")),
-        };
         let warning = Warning {
             code: caution.code.name().to_owned(),
-            message: format!("{}{more}", caution.message),
+            message: caution.message.clone(),
             advice: String::new(),
         };
+        let warning = warning.before_others(others.map(|other| other.code.name()));
         page.blocks.push(Block::Cautions { cautions: vec![warning] });
     }
     let purpose = "Everything (with charts: -o report.html in place of --full)";

@@ -220,9 +220,9 @@ impl Section {
                 self.extras.names_nodes |= !matches!(policy, "default" | "local");
             }
             "rate_ignore_thinktime" => self.extras.skips_pauses = value.switch()?,
-            "hipri" => self.extras.request_flags.polled = is_on(value)?,
+            "hipri" => self.extras.request_flags.polled = value.switch()?,
             "nowait" => self.extras.request_flags.no_wait = value.switch()?,
-            "uncached" => self.extras.request_flags.uncached = is_on(value)?,
+            "uncached" => self.extras.request_flags.uncached = value.switch()?,
             // The options are accepted only if they are off.
             "hipri_percentage" | "cmdprio_percentage" => value.word(&[("0", ()), ("0,0", ())])?,
             // Without a cgroup, none is removed.
@@ -231,11 +231,6 @@ impl Section {
         }
         Ok(true)
     }
-}
-
-/// Value of a switch that is on where it stands alone.
-fn is_on(value: &RawValue<'_>) -> Result<bool, Fault> {
-    Ok(value.text.is_empty() || value.switch()?)
 }
 
 fn identity(value: &RawValue<'_>) -> Result<u32, Fault> {

@@ -8,7 +8,8 @@ use treering_script::{ConfigError, JobDevice};
 use crate::language::apply::split_paths;
 use crate::language::expand::expand;
 use crate::language::lines::{Lines, Setting};
-use crate::language::{ParseContext, joined_path, keys};
+use crate::language::section::placed;
+use crate::language::{ParseContext, keys};
 use crate::namespace::is_block_device;
 
 /// Files of a section, and whether they are written.
@@ -43,8 +44,7 @@ impl NamedFiles {
 
     /// Adds the named files to those of the sections before, as jobs do.
     fn place(&mut self) {
-        let directory = self.directories.first().map(String::as_str);
-        self.paths.extend(self.unplaced.drain(..).map(|name| joined_path(directory, &name)));
+        self.paths.extend(placed(&mut self.unplaced, &self.directories));
     }
 
     fn devices(&self) -> impl Iterator<Item = JobDevice> + '_ {
